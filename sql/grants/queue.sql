@@ -1,0 +1,37 @@
+-- The rights of the roles in schema.sql on one queue. Runs when a queue is created and does nothing while the roles do not exist.
+
+do $$
+begin
+  if (select count(*) from pg_roles where rolname in
+      ('leasehold_producer', 'leasehold_worker', 'leasehold_viewer', 'leasehold_operator')) < 4 then
+    return;
+  end if;
+
+  grant execute on function leasehold.inbox_enqueue(text) to leasehold_producer, leasehold_worker, leasehold_operator;
+
+  grant select, update, delete on leasehold.inbox to leasehold_worker;
+  grant select, insert on leasehold.inbox_archive to leasehold_worker;
+  grant select on leasehold.inbox_archive_rest to leasehold_worker;
+  grant usage on sequence leasehold.inbox_seq to leasehold_worker;
+  grant execute on function leasehold.inbox_promote(int[], int, timestamptz),
+    leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
+    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz) to leasehold_worker;
+  if to_regclass('leasehold.inbox_hot_keys') is not null then
+    grant select, insert, update, delete on leasehold.inbox_hot_keys to leasehold_worker;
+    grant execute on function
+      leasehold.inbox_walk(int[], text[], int, int, int, text, bigint[], text[], timestamptz),
+      leasehold.inbox_check(int[], text[], int, text, bigint[], text[], timestamptz),
+      leasehold.inbox_remember(int[], text[], bigint[]),
+      leasehold.inbox_recover_keys(int[], text[], bigint[], text, bigint[], text[], timestamptz) to leasehold_worker;
+  else
+    grant execute on function leasehold.inbox_pick(int[], int, int, timestamptz),
+      leasehold.inbox_find_lost(int[], int, text, bigint[], text[], timestamptz) to leasehold_worker;
+  end if;
+
+  grant select on leasehold.inbox, leasehold.inbox_archive to leasehold_viewer, leasehold_operator;
+  grant update, delete on leasehold.inbox to leasehold_operator;
+  grant insert on leasehold.inbox_archive to leasehold_operator;
+  grant usage on sequence leasehold.inbox_seq to leasehold_operator;
+  grant execute on function leasehold.inbox_redrive(uuid[], timestamptz) to leasehold_operator;
+end
+$$;

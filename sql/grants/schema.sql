@@ -1,0 +1,45 @@
+-- Least-privilege roles, one for each way of using Leasehold. None of them can log in by itself: grant them to your own.
+--   leasehold_producer   enqueue, and nothing else: it can't read a payload, not even its own
+--   leasehold_worker     claim, settle, renew, housekeep; no DDL besides making and dropping archive days through functions
+--   leasehold_viewer     read everything
+--   leasehold_operator   what a viewer may, and retry, discard, pause, resume, evict
+-- Run by whoever owns the schema and may create roles. May be run again at any time.
+
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array array['leasehold_producer', 'leasehold_worker', 'leasehold_viewer', 'leasehold_operator'] loop
+    begin
+      if not exists (select 1 from pg_roles where rolname = v_role) then
+        execute format('create role %I nologin', v_role);
+      end if;
+    exception when duplicate_object or unique_violation then
+      null; -- Somebody else made it at the same moment.
+    end;
+  end loop;
+end
+$$;
+
+grant usage on schema leasehold to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
+grant select on leasehold.migrations, leasehold.queues to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
+grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, int)
+  to leasehold_producer, leasehold_worker, leasehold_operator;
+
+grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, leasehold.receipts, leasehold.handled,
+  leasehold.fences, leasehold.tenant_leases, leasehold.samples to leasehold_worker;
+grant usage on sequence leasehold.lease_tokens to leasehold_worker;
+grant select, delete on leasehold.worker_lease to leasehold_worker;
+grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
+  leasehold.assert_read_committed(), leasehold.over_budget(int[], int[], int, int), leasehold.uuid_v7(),
+  leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
+  leasehold.evict_worker() to leasehold_worker;
+
+grant select on leasehold.workers, leasehold.worker_lease, leasehold.dedupe, leasehold.handled, leasehold.fences,
+  leasehold.tenant_leases, leasehold.samples to leasehold_viewer, leasehold_operator;
+grant execute on function leasehold.bucket_of(text, int) to leasehold_viewer;
+grant update (paused_at) on leasehold.queues to leasehold_operator;
+grant delete on leasehold.worker_lease to leasehold_operator;
+grant update (status) on leasehold.workers to leasehold_operator;
+grant execute on function leasehold.lock_class(regclass), leasehold.assert_read_committed(), leasehold.evict_worker()
+  to leasehold_operator;

@@ -1,0 +1,189 @@
+--! scope: schema
+--
+-- Leasehold in thirty lines
+-- -------------------------
+-- A queue is a table (leasehold.inbox is the example throughout). A job is a row. Jobs that share a partition key form a
+-- line: `seq` is the place in it, `in_line` says that the row holds a place. A bucket is a stable hash of the key.
+--
+--   enqueue      inbox_enqueue() writes rows; the same ids may be sent again after a commit whose answer was lost.
+--   promote      a `scheduled` row that falls due becomes `pending` and draws a new place.
+--   claim        inbox_claim() takes `pending` rows from the front of lines and writes a lease on them: who, until when,
+--                and a fence token (`lease_generation`) from one sequence, so that it rises along every line.
+--   settle       complete (row leaves for the archive), retry (stays in front, later), dead-letter, release. All of them
+--                match id, claimed_by and lease_generation, so that a worker whose lease was taken over changes nothing.
+--   take over    a claim that meets a row whose lease ran out, or whose worker is marked dead, gives it back first.
+--   housekeep    one process at a time: mark stale workers, make and drop archive days, expire dedupe rows, sample.
+--
+-- Who may write a row, by its status:
+--   scheduled, dead_letter   promotion and operators, holding the bucket lock
+--   pending                  the claim, holding the bucket lock (order: key) or the row's lock (order: none)
+--   processing               the worker named in claimed_by under the token in lease_generation; takeover afterwards
+--
+-- Locks are taken in this order: enqueue slots, bucket locks (try only, never waited for), job rows by id, everything else.
+-- The claim waits for nobody: what is locked is skipped.
+--
+-- Clock: the database's. Functions take an optional `now` which is null in production; tests and the simulation set it.
+-- Names: `leasehold` and `inbox` in these files are replaced by the real schema and queue when a statement is bound.
+--
+-- Tables here: queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
+-- Tables of each queue (0002): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys (0003).
+
+create sequence if not exists leasehold.lease_tokens;
+
+create table if not exists leasehold.queues (
+  name text primary key,
+  "order" text not null check ("order" in ('key', 'none')),
+  is_strict boolean not null default false,
+  on_dead_letter text not null default 'continue' check (on_dead_letter in ('continue', 'park')),
+  buckets int not null check (buckets between 1 and 1024),
+  ring text not null default 'rendezvous' check (ring in ('rendezvous', 'consistent')),
+  retention interval not null,
+  dedupe_window interval not null,
+  settings jsonb not null default '{}',
+  paused_at timestamptz,
+  created_at timestamptz not null default now()
+);
+
+create table if not exists leasehold.workers (
+  id text primary key,
+  hostname text,
+  pid int,
+  region text,
+  status text not null default 'alive' check (status in ('alive', 'draining', 'dead')),
+  started_at timestamptz not null default now(),
+  last_seen_at timestamptz not null default now(),
+  ttl interval not null default interval '30 seconds',
+  generation bigint not null default 1,
+  wake_wish jsonb,
+  free_since timestamptz,
+  metadata jsonb not null default '{}'
+) with (fillfactor = 50);
+
+create or replace view leasehold.worker_lease as
+  select id as worker_id, hostname, pid, started_at, last_seen_at as last_heartbeat_at, generation,
+         last_seen_at + ttl as expires_at
+  from leasehold.workers
+  where status <> 'dead';
+
+-- A DELETE on the view evicts: the worker is marked dead, its buckets move and its rows are taken over. A worker that was
+-- evicted by mistake registers again with a higher generation.
+create or replace function leasehold.evict_worker() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  update leasehold.workers set status = 'dead' where id = old.worker_id;
+  return old;
+end
+$$;
+
+create or replace trigger worker_lease_evict instead of delete on leasehold.worker_lease
+  for each row execute function leasehold.evict_worker();
+
+-- An idempotency key and the job that answers for it, also after that job has finished, until expires_at.
+create table if not exists leasehold.dedupe (
+  queue text not null,
+  idempotency_key text collate "C" not null,
+  job_id uuid not null,
+  expires_at timestamptz not null,
+  primary key (queue, idempotency_key)
+);
+create index if not exists dedupe_expiry on leasehold.dedupe (expires_at);
+
+-- One row per enqueue call of a queue that keeps no archive, so that a call sent again is known to have committed.
+create table if not exists leasehold.receipts (
+  id uuid primary key,
+  expires_at timestamptz not null
+);
+create index if not exists receipts_expiry on leasehold.receipts (expires_at);
+
+-- The receiver's own dedupe: lh.once(tx, handler, messageId).
+create table if not exists leasehold.handled (
+  handler text collate "C" not null,
+  message_id text collate "C" not null,
+  handled_at timestamptz not null default now(),
+  primary key (handler, message_id)
+);
+create index if not exists handled_age on leasehold.handled (handled_at);
+
+-- The highest fence token that a resource has seen: lh.fence(tx, resource, token).
+create table if not exists leasehold.fences (
+  resource text collate "C" primary key,
+  token bigint not null,
+  seen_at timestamptz not null default now()
+);
+
+create table if not exists leasehold.tenant_leases (
+  tenant text collate "C" primary key,
+  owner text,
+  token bigint not null default 0,
+  state text not null default 'free' check (state in ('free', 'running', 'draining')),
+  expires_at timestamptz
+);
+
+-- A bounded history of counts and ages for charts, written by housekeeping.
+create table if not exists leasehold.samples (
+  queue text not null,
+  taken_at timestamptz not null,
+  counts jsonb not null,
+  primary key (queue, taken_at)
+);
+
+-- A UUIDv7 on every supported version: 48 bits of milliseconds, then chance. The library makes its own ids; this is the
+-- default for rows written by plain SQL. Bits 52 and 53 turn the version nibble of gen_random_uuid() from 4 into 7.
+create or replace function leasehold.uuid_v7() returns uuid
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  select encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+    placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+    52, 1), 53, 1), 'hex')::uuid
+$$;
+
+-- The bucket of a key. Who wants to know it asks the database, so that producers in every language agree.
+create or replace function leasehold.bucket_of(p_key text, p_buckets int) returns int
+language sql immutable strict parallel safe as $$
+  select ((pg_catalog.hashtextextended(p_key, 0) & 9223372036854775807) % p_buckets)::int
+$$;
+
+-- The wait after an attempt: min(2^attempts, 3600) seconds plus up to a quarter of it. The exponent is clamped before the
+-- power is taken, so no number of attempts overflows. The jitter comes from the id, so that it repeats in a simulation.
+create or replace function leasehold.backoff(p_attempts int, p_id uuid) returns interval
+language sql immutable strict parallel safe as $$
+  select pg_catalog.make_interval(secs =>
+    least(pg_catalog.power(2::float8, least(greatest(p_attempts, 0), 12)), 3600)
+    * (1 + 0.25 * (pg_catalog.hashtextextended(p_id::text, p_attempts) & 1023) / 1024.0))
+$$;
+
+-- A history of attempts, newest last, at most ten long.
+create or replace function leasehold.with_error(p_errors jsonb, p_entry jsonb) returns jsonb
+language sql immutable parallel safe as $$
+  select case when pg_catalog.jsonb_array_length(p_errors) >= 10 then (p_errors - 0) || p_entry
+              else p_errors || p_entry end
+$$;
+
+-- The first half of a lock key that belongs to one queue: the table's oid, shifted into the range of int4. Bucket locks
+-- use second halves 0 to 1023, enqueue slots of strict queues 1024 to 2047.
+create or replace function leasehold.lock_class(p_table regclass) returns int
+language sql immutable strict parallel safe as $$
+  select (p_table::oid::bigint - 2147483648)::int
+$$;
+
+-- A claim must see what committed just before it won its bucket locks; a snapshot taken earlier (repeatable read) would not.
+create or replace function leasehold.assert_read_committed() returns void
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'a claim needs the isolation level read committed, this transaction has %',
+      current_setting('transaction_isolation')
+      using errcode = '25001', hint = 'Claim outside of your transaction, or begin it with: isolation level read committed.';
+  end if;
+end
+$$;
+
+-- Of the heads (in order) that have attempts behind them, those beyond what may be claimed: more than p_retries of them, or more
+-- than p_suspects that crashed their worker twice or more.
+create or replace function leasehold.over_budget(p_heads int[], p_crashes int[], p_retries int, p_suspects int) returns int[]
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(array_agg(c.head), '{}') from (
+    select t.head, row_number() over (order by t.head) as nth, t.crashes,
+           count(*) filter (where t.crashes >= 2) over (order by t.head) as suspects
+    from unnest(p_heads, p_crashes) t(head, crashes)) c
+  where c.nth > p_retries or (c.crashes >= 2 and c.suspects > p_suspects)
+$$;

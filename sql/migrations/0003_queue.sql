@@ -1,0 +1,145 @@
+--! scope: queue
+--
+-- The tables of one queue.
+--
+-- in_line is the predicate of the claim's index. Being generated from status and finished_at it does not change its value
+-- when a claim turns `pending` into `processing`, so every claim, renewal and release is a HOT update (no index is touched).
+-- A parked dead letter keeps finished_at null and with it its place; one that lets its key go on gets finished_at and leaves.
+
+create sequence if not exists leasehold.inbox_seq;
+
+create table if not exists leasehold.inbox (
+  id uuid primary key default leasehold.uuid_v7(),
+  seq bigint not null default nextval('leasehold.inbox_seq'),
+  lease_generation bigint not null default 0,
+  available_at timestamptz not null default now(),
+  created_at timestamptz not null default now(),
+  claimed_at timestamptz,
+  lease_expires_at timestamptz,
+  finished_at timestamptz,
+  attempts int not null default 0,
+  crashes int not null default 0,
+  max_attempts int not null default 5 check (max_attempts between 1 and 1000),
+  priority int not null default 0,
+  partition_bucket int not null generated always as (leasehold.bucket_of(partition_key, 360 /* buckets */)) stored,
+  in_line boolean not null generated always as (status <> 'scheduled' and finished_at is null) stored,
+  status text not null default 'pending' check (status in ('scheduled', 'pending', 'processing', 'dead_letter')),
+  kind text not null check (octet_length(kind) between 1 and 256),
+  partition_key text collate "C" not null check (octet_length(partition_key) between 1 and 512),
+  claimed_by text,
+  idempotency_key text,
+  last_error text,
+  headers jsonb not null default '{}',
+  errors jsonb not null default '[]',
+  payload jsonb not null
+) with (
+  fillfactor = 45, -- room on the page for the versions of one job's life
+  autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
+  autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 1
+);
+
+-- What waits for its time, by bucket; dead letters by when they died. Neither holds rows that are in line.
+create index if not exists inbox_scheduled on leasehold.inbox (partition_bucket, available_at, seq)
+  where not in_line and finished_at is null;
+create index if not exists inbox_finished on leasehold.inbox (finished_at, id) where finished_at is not null;
+
+create table if not exists leasehold.inbox_archive (
+  id uuid not null,
+  seq bigint not null,
+  lease_generation bigint not null,
+  available_at timestamptz not null,
+  created_at timestamptz not null,
+  claimed_at timestamptz,
+  finished_at timestamptz not null,
+  attempts int not null,
+  crashes int not null,
+  max_attempts int not null,
+  priority int not null,
+  partition_bucket int not null,
+  status text not null check (status in ('completed', 'discarded')),
+  kind text not null,
+  partition_key text collate "C" not null,
+  claimed_by text,
+  idempotency_key text,
+  last_error text,
+  headers jsonb not null,
+  errors jsonb not null,
+  payload jsonb not null
+) partition by range (finished_at);
+
+create index if not exists inbox_archive_id_idx on leasehold.inbox_archive (id);
+create table if not exists leasehold.inbox_archive_rest partition of leasehold.inbox_archive default;
+
+-- Turns scheduled rows that have fallen due into pending ones, at most p_limit, for buckets whose lock the caller holds
+-- (order: key; rows of order: none need none). Each draws a new place, in the order in which they fell due: the draw happens
+-- in an ordered subquery of its own, because an UPDATE evaluates nextval in whatever order its plan has.
+-- Locks rows with skip locked, found by the index inbox_scheduled.
+create or replace function leasehold.inbox_promote(p_buckets int[], p_limit int, p_now timestamptz) returns int
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_count int;
+begin
+  with due as materialized (
+    select d.id, d.available_at, d.seq from unnest(p_buckets) b cross join lateral (
+      select j.id, j.available_at, j.seq from leasehold.inbox j
+      where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now
+      order by j.available_at, j.seq
+      limit p_limit
+      for update skip locked
+    ) d
+    limit p_limit
+  ), placed as materialized (
+    select o.id, nextval('leasehold.inbox_seq') as seq from (select * from due order by available_at, seq) o
+  ), promoted as (
+    update leasehold.inbox j set status = 'pending', seq = p.seq from placed p
+    where j.id = p.id and j.status = 'scheduled'
+    returning 1
+  )
+  select count(*) into v_count from promoted;
+  return v_count;
+end
+$$;
+
+-- Gives processing rows back: those of the keys given (first row in process, last row to look at) whose lease has run out,
+-- whose worker is marked dead, or which are the caller's own under a token it does not know. Only the first row of a key can
+-- have been started, so only that one pays: it keeps its attempt and counts a crash, and it is dead-lettered when its attempts
+-- are used up. The others get their attempt back. A lease that ran out waits for the backoff; an orphan is due at once.
+-- Locks rows by id with skip locked and tests them again on the locked version, found by the index inbox_line.
+create or replace function leasehold.inbox_recover(p_ids uuid[], p_payers uuid[], p_worker text, p_known bigint[],
+  p_dead text[], p_now timestamptz) returns int
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+declare
+  v_count int;
+begin
+  with lost as materialized (
+    select j.id, j.id = any(p_payers) as pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
+           j.id = any(p_payers) and j.attempts >= j.max_attempts as dies
+    from leasehold.inbox j
+    where j.id = any(p_ids) and j.status = 'processing'
+      and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
+           or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))
+    order by j.id
+    for update skip locked
+  ), given_back as (
+    update leasehold.inbox j set
+      status = case when l.dies then 'dead_letter'
+                    when l.pays and l.ran_out and q."order" = 'none' then 'scheduled' else 'pending' end,
+      finished_at = case when l.dies and q.on_dead_letter = 'continue' then p_now end,
+      available_at = case when l.pays and l.ran_out and not l.dies then p_now + leasehold.backoff(j.attempts, j.id)
+                          else j.available_at end,
+      attempts = case when l.pays then j.attempts else j.attempts - 1 end,
+      crashes = case when l.pays then j.crashes + 1 else j.crashes end,
+      claimed_by = null, claimed_at = null, lease_expires_at = null,
+      last_error = case when l.pays then e.message else j.last_error end,
+      errors = case when l.pays then leasehold.with_error(j.errors, jsonb_build_object('at', p_now, 'attempt', j.attempts,
+                 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', e.message)) else j.errors end
+    from lost l, leasehold.queues q,
+      lateral (select case when l.ran_out then 'the lease ran out before the attempt was settled'
+                           else 'the worker was lost before the attempt was settled' end as message) e
+    where j.id = l.id and q.name = 'inbox'
+    returning 1
+  )
+  select count(*) into v_count from given_back;
+  return v_count;
+end
+$$;

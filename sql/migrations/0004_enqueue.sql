@@ -1,0 +1,124 @@
+--! scope: queue
+--
+-- Enqueue. One text parameter holding JSON is the only form that every driver and ORM passes through unharmed:
+--   { "jobs": [ { "id", "kind", "payload", "headers", "partition_key", "priority", "max_attempts", "available_at",
+--                 "delay_ms", "idempotency_key" } ],
+--     "once": boolean, "receipt": uuid, "lock_timeout_ms": int, "now": timestamptz }
+-- Only kind is required. `once` says that the call has idempotency keys or is sent again. Answers one row per job, in the order given: its id, or the id of the job that already answers for
+-- its idempotency key.
+--
+-- Runs as its owner, so that a producer needs no right on the table and can read nothing of it.
+-- Locks: in strict queues advisory slots in ascending order; then dedupe rows in the order of their keys; then it inserts.
+
+create or replace function leasehold.inbox_enqueue(p_request text)
+returns table (n int, id uuid, duplicate boolean)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+declare
+  v_request jsonb := p_request::jsonb;
+  v_jobs jsonb := v_request -> 'jobs';
+  v_now timestamptz := coalesce((v_request ->> 'now')::timestamptz, clock_timestamp());
+  v_once boolean := coalesce((v_request ->> 'once')::boolean,
+    exists (select 1 from jsonb_array_elements(v_jobs) j where j ? 'idempotency_key'));
+  v_queue leasehold.queues;
+begin
+  select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
+  if v_queue.is_strict then
+    perform leasehold.inbox_lock_slots(v_jobs);
+  end if;
+  if v_request ? 'lock_timeout_ms' then
+    perform set_config('lock_timeout', v_request ->> 'lock_timeout_ms', true);
+  end if;
+  if v_queue.retention = interval '0' and v_request ? 'receipt' then
+    insert into leasehold.receipts (id, expires_at)
+    values ((v_request ->> 'receipt')::uuid, v_now + interval '1 day') on conflict do nothing;
+    if not found then
+      -- This very call committed before and its answer was lost; nothing else remembers jobs that have finished since.
+      return query select j.n::int, coalesce(d.job_id, j.id), d.job_id is distinct from j.id and d.job_id is not null
+        from rows from (jsonb_to_recordset(v_jobs) as (id uuid, idempotency_key text)) with ordinality as j(id, idempotency_key, n)
+        left join leasehold.dedupe d on d.queue = 'inbox' and d.idempotency_key = j.idempotency_key
+        order by j.n;
+      return;
+    end if;
+  end if;
+  if v_once then
+    return query select * from leasehold.inbox_insert_once(v_jobs, v_now, v_now + v_queue.dedupe_window);
+    return;
+  end if;
+  return query
+    with given as materialized (
+      select j.n, coalesce(j.id, leasehold.uuid_v7()) as id, j.kind, j.payload, j.headers, j.partition_key, j.priority,
+             j.max_attempts, coalesce(j.available_at, v_now + j.delay_ms * interval '1 ms', v_now) as available_at
+      from rows from (jsonb_to_recordset(v_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
+             priority int, max_attempts int, available_at timestamptz, delay_ms float8)) with ordinality
+             as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
+    ), written as (
+      insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
+                                   created_at)
+      select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
+             coalesce(g.priority, 0), coalesce(g.max_attempts, 5), g.available_at,
+             case when g.available_at > v_now then 'scheduled' else 'pending' end, v_now
+      from given g order by g.n
+    )
+    select g.n::int, g.id, false from given g order by g.n;
+end
+$$;
+
+-- The slow form: rows with idempotency keys, and calls that are sent again after a commit whose answer was lost.
+-- Of several rows with one key the first counts. `on conflict do update` waits for an open transaction that holds the key and
+-- answers with its job when it commits, with ours when it rolls back. A key whose window has passed is taken over only when
+-- its job has left the queue. The archive is asked for ids that have finished already.
+create or replace function leasehold.inbox_insert_once(p_jobs jsonb, p_now timestamptz, p_expires_at timestamptz)
+returns table (n int, id uuid, duplicate boolean)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+begin
+  return query
+    with given as materialized (
+      select j.n, coalesce(j.id, leasehold.uuid_v7()) as id, j.kind, j.payload, j.headers, j.partition_key, j.priority,
+             j.max_attempts, coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) as available_at,
+             j.idempotency_key
+      from rows from (jsonb_to_recordset(p_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
+             priority int, max_attempts int, available_at timestamptz, delay_ms float8, idempotency_key text)) with ordinality
+             as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, idempotency_key, n)
+    ), firsts as (
+      select distinct on (g.idempotency_key collate "C") g.idempotency_key, g.id from given g
+      where g.idempotency_key is not null order by g.idempotency_key collate "C", g.n
+    ), answered as (
+      insert into leasehold.dedupe as d (queue, idempotency_key, job_id, expires_at)
+      select 'inbox', f.idempotency_key, f.id, p_expires_at from firsts f order by f.idempotency_key collate "C"
+      on conflict (queue, idempotency_key) do update set
+        (job_id, expires_at) = (
+          select case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)
+                      then d.job_id else excluded.job_id end,
+                 case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)
+                      then d.expires_at else excluded.expires_at end)
+      returning d.idempotency_key, d.job_id
+    ), decided as materialized (
+      select g.*, a.job_id from given g left join answered a on a.idempotency_key = g.idempotency_key
+    ), written as (
+      insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
+                                   created_at, idempotency_key)
+      select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
+             coalesce(g.priority, 0), coalesce(g.max_attempts, 5), g.available_at,
+             case when g.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key
+      from decided g
+      where (g.job_id is null or g.job_id = g.id)
+        and not exists (select 1 from leasehold.inbox_archive a where a.id = g.id)
+      order by g.n
+      on conflict on constraint inbox_pkey do nothing
+    )
+    select g.n::int, coalesce(g.job_id, g.id), g.job_id is not null and g.job_id <> g.id from decided g order by g.n;
+end
+$$;
+
+-- Strict queues: commit order and seq agree because whoever draws a place for a key holds the key's slot until its commit.
+-- At most 1024 locks a transaction, whatever the number of keys.
+create or replace function leasehold.inbox_lock_slots(p_jobs jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  perform pg_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot)
+  from (select distinct 1024 + (hashtextextended(j ->> 'partition_key', 1) & 1023)::int as slot
+        from jsonb_array_elements(p_jobs) j where j ->> 'partition_key' is not null order by 1) s;
+end
+$$;

@@ -1,0 +1,120 @@
+--! scope: queue
+--! order: key
+--
+-- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs: they tell the last
+-- key that the walk saw in a bucket, for the caller to start after it next time (p_after).
+--
+--   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
+--   p_limit, p_run       rows at most, and rows of one key at most
+--   p_retries            how many of them may have attempts behind them: such a row is claimed into a free slot, not ahead
+--   p_suspects           how many may have crashed their worker twice or more: one at a time, so that innocents do not pay
+--   p_known              tokens the worker knows of; its own rows under any other token are taken over. Null: none are.
+--
+-- Locks: bucket locks (try), then job rows with skip locked. It waits for nothing.
+
+create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
+  p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz)
+returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
+  attempts int, crashes int, max_attempts int, priority int, claimed_at timestamptz, lease_expires_at timestamptz,
+  lease_generation bigint, available_at timestamptz, created_at timestamptz, idempotency_key text, last_error text)
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+  c_heads constant int := greatest(p_limit, 500);  -- keys visited in a pass
+  c_scan constant int := 5000;                     -- rows of one hot key looked at in a pass when it is met first
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
+  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  w record;
+begin
+  perform leasehold.assert_read_committed();
+  perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
+  if not found then return; end if;
+  select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
+  from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+  if v_buckets is null then return; end if;
+  perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
+  for v_round in 1..2 loop
+    select array_agg(f.tid) filter (where f.act = 'take') as tids,
+           array_agg(f.head) filter (where f.act = 'take') as heads,
+           array_agg(f.place) filter (where f.act = 'take') as places,
+           bool_or(f.act = 'take' and f.attempts > 0) as has_retries,
+           array_agg(f.bucket) filter (where f.place = 1 and f.act = 'take') as taken_buckets,
+           array_agg(f.key) filter (where f.place = 1 and f.act = 'take') as taken_keys,
+           array_agg(f.full_to) filter (where f.place = 1 and f.act = 'take') as taken_full_to,
+           array_agg(f.head) filter (where f.place = 1 and f.attempts > 0) as retry_heads,
+           array_agg(f.crashes) filter (where f.place = 1 and f.attempts > 0) as retry_crashes,
+           array_agg(f.bucket) filter (where f.act = 'recover') as lost_buckets,
+           array_agg(f.key) filter (where f.act = 'recover') as lost_keys,
+           array_agg(f.seq) filter (where f.act = 'recover') as lost_to,
+           array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
+           array_agg(f.key) filter (where f.act = 'check') as check_keys,
+           array_agg(f.bucket) filter (where f.act = 'stop') as stop_buckets,
+           array_agg(f.key) filter (where f.act = 'stop') as stop_keys
+    into w
+    from leasehold.inbox_walk(v_buckets, v_after, greatest(p_limit, 1), c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
+    v_changed := 0;
+    if w.lost_keys is not null then
+      v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, w.lost_to, p_worker, p_known, v_dead, v_now);
+    end if;
+    if w.check_keys is not null then
+      v_changed := v_changed + leasehold.inbox_check(w.check_buckets, w.check_keys, c_scan, p_worker, p_known, v_dead, v_now);
+    end if;
+    exit when v_changed = 0;
+  end loop;
+
+  return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
+    null::int, null::int, null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text,
+    null::text from unnest(w.stop_buckets, w.stop_keys) s(bucket, key) order by s.bucket;
+  if w.tids is null or p_limit = 0 then return; end if;
+  if w.has_retries then
+    select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
+    from unnest(w.tids, w.heads, w.places) t(tid, head, place)
+    where t.head <> all (leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects));
+    if w.tids is null then return; end if;
+  end if;
+
+  select array_agg(l.tid) into v_locked from (
+    select j.ctid as tid from leasehold.inbox j
+    where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= v_now for update skip locked) l;
+  if v_locked is null then return; end if;
+  if cardinality(v_locked) < cardinality(w.tids) then
+    select array_agg(t.tid) into v_locked from unnest(w.tids, w.heads, w.places) t(tid, head, place)
+    where not exists (select 1 from unnest(w.tids, w.heads, w.places) m(tid, head, place)
+                      where m.head = t.head and m.place <= t.place and m.tid <> all(v_locked));
+    if v_locked is null then return; end if;
+  end if;
+  if exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets)) then
+    perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
+  end if;
+
+  v_token := nextval('leasehold.lease_tokens');
+  return query with claimed as (
+    update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
+      lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
+    where j.ctid = any(v_locked)
+    returning j.*)
+  select c.id, c.seq, c.kind, c.payload, c.headers, c.partition_key, c.partition_bucket, c.attempts, c.crashes, c.max_attempts,
+         c.priority, c.claimed_at, c.lease_expires_at, c.lease_generation, c.available_at, c.created_at, c.idempotency_key,
+         c.last_error
+  from claimed c order by c.seq;
+end
+$$;
+
+-- Gives back what was lost in keys met by the walk: the first row in process pays, up to the last row of its window.
+create or replace function leasehold.inbox_recover_keys(p_buckets int[], p_keys text[], p_to bigint[], p_worker text,
+  p_known bigint[], p_dead text[], p_now timestamptz) returns int
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_ids uuid[];
+  v_payers uuid[];
+begin
+  select array_agg(p.id), array_agg(p.id) filter (where p.nth = 1) into v_ids, v_payers
+  from unnest(p_buckets, p_keys, p_to) k(bucket, key, upto) cross join lateral (
+    select j.id, row_number() over (order by j.seq) as nth from leasehold.inbox j
+    where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq <= k.upto
+      and j.status = 'processing') p;
+  return leasehold.inbox_recover(v_ids, v_payers, p_worker, p_known, p_dead, p_now);
+end
+$$;

@@ -1,0 +1,39 @@
+--! scope: queue
+--
+-- Redrive: a person gives rows another round. A dead letter that left its line gets a new place at its end; several keep their
+-- relative order. A parked one is still at the front and keeps its place. A row that waits for its backoff becomes due now.
+-- Attempts and crashes start again from 0 for dead letters.
+--
+-- Locks: the buckets' advisory locks in ascending order. It waits for them; claims hold them for milliseconds and wait for
+-- nothing, so there is no circle. Then job rows by id. Nothing is claimed in these buckets while rows move in their lines.
+
+create or replace function leasehold.inbox_redrive(p_ids uuid[], p_now timestamptz default null) returns setof uuid
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+begin
+  perform leasehold.assert_read_committed();
+  perform pg_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), b.bucket)
+  from (select distinct j.partition_bucket as bucket from leasehold.inbox j where j.id = any(p_ids) order by 1) b;
+  return query
+    with held as materialized (
+      select j.id, j.seq, j.status, j.in_line from leasehold.inbox j
+      where j.id = any(p_ids)
+        and (j.status = 'dead_letter' or (j.status in ('pending', 'scheduled') and j.available_at > v_now))
+      order by j.id for update
+    ), placed as materialized (
+      select o.id, nextval('leasehold.inbox_seq') as seq
+      from (select h.id from held h where h.status = 'dead_letter' and not h.in_line order by h.seq) o
+    )
+    update leasehold.inbox j set
+      status = case when j.status = 'scheduled' then 'scheduled' else 'pending' end,
+      seq = coalesce((select p.seq from placed p where p.id = j.id), j.seq),
+      finished_at = null, available_at = v_now,
+      attempts = case when j.status = 'dead_letter' then 0 else j.attempts end,
+      crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
+    from held h where j.id = h.id
+    returning j.id;
+end
+$$;
+
+revoke all on all functions in schema leasehold from public;

@@ -1,0 +1,19 @@
+-- What handlers use inside their own transaction.
+
+-- name: raise_fence
+-- Locks the fence's row until the transaction ends, by fences_pkey. No row comes back when a higher token was seen.
+-- row: token bigint
+insert into leasehold.fences as f (resource, token) values (:resource::text, :token::bigint)
+on conflict (resource) do update set token = excluded.token, seen_at = now() where f.token <= excluded.token
+returning f.token;
+
+-- name: read_fence
+-- Locks nothing; by fences_pkey.
+-- row: token bigint
+select token from leasehold.fences where resource = :resource::text;
+
+-- name: handle_once
+-- Locks the row it inserts; a second transaction with the same pair waits for the first, by handled_pkey.
+-- row: message_id text
+insert into leasehold.handled (handler, message_id) values (:handler::text, :message_id::text)
+on conflict do nothing returning message_id;

@@ -1,0 +1,86 @@
+-- Settle and renew: what a worker may do with rows it holds. Every statement matches id, claimed_by and lease_generation of a
+-- processing row and touches nothing else, so a worker whose lease was taken over changes 0 rows.
+
+-- name: settle_jobs
+-- Locks: job rows in the order of their ids (the sort runs below the lock), by inbox_pkey; then writes only those.
+-- A completed row leaves for the archive in the same statement, or is only deleted when the queue keeps none. A retry of the last
+-- attempt is a dead letter. A release takes the attempt back. `again` says that this call may have committed before with its
+-- answer lost; then rows already settled under the same token count as held.
+-- nullable: now
+-- row: id uuid, held boolean, status text?
+with wanted as materialized (
+  select w.id, w.token, w.outcome, w.error, w.delay_ms
+  from jsonb_to_recordset(:outcomes::jsonb) as w(id uuid, token bigint, outcome text, error text, delay_ms float8)
+), held as materialized (
+  select j.id, w.outcome, w.error, coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait,
+         w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies
+  from leasehold.inbox j join wanted w on w.id = j.id
+  where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token
+  order by j.id
+  for update of j
+), queue as (
+  select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce(:now::timestamptz, clock_timestamp()) as now
+  from leasehold.queues q where q.name = 'inbox'
+), completed as (
+  delete from leasehold.inbox j using held h where j.id = h.id and h.outcome = 'complete'
+  returning j.*
+), archived as (
+  insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
+    crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
+    headers, errors, payload)
+  select c.id, c.seq, c.lease_generation, c.available_at, c.created_at, c.claimed_at, q.now, c.attempts,
+    c.crashes, c.max_attempts, c.priority, c.partition_bucket, 'completed', c.kind, c.partition_key, c.claimed_by,
+    c.idempotency_key, c.last_error, c.headers, c.errors, c.payload
+  from completed c, queue q where q.archives
+), given_back as (
+  update leasehold.inbox j set
+    status = case when h.dies then 'dead_letter' when h.outcome = 'retry' and q."order" = 'none' and h.wait > interval '0'
+                  then 'scheduled' else 'pending' end,
+    finished_at = case when h.dies and q.on_dead_letter = 'continue' then q.now end,
+    available_at = case when h.outcome = 'retry' and not h.dies then q.now + h.wait else j.available_at end,
+    attempts = case when h.outcome = 'release' then j.attempts - 1 else j.attempts end,
+    claimed_by = null, claimed_at = null, lease_expires_at = null,
+    last_error = coalesce(h.error, j.last_error),
+    errors = case when h.outcome = 'release' then j.errors else leasehold.with_error(j.errors, jsonb_build_object('at', q.now,
+      'attempt', j.attempts, 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', h.error)) end
+  from held h, queue q
+  where j.id = h.id and h.outcome <> 'complete'
+  returning j.id, j.status
+)
+select w.id, coalesce(h.id is not null or (:again::boolean and (
+         exists (select 1 from leasehold.inbox_archive a where w.outcome = 'complete' and a.id = w.id
+                 and a.lease_generation = w.token and a.claimed_by = :worker_id::text)
+         or (w.outcome = 'complete' and not (select q.archives from queue q)
+             and not exists (select 1 from leasehold.inbox i where i.id = w.id))
+         or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome <> 'complete' and i.status <> 'processing'
+                    and i.lease_generation = w.token)
+         or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome in ('retry', 'dead_letter')
+                    and i.errors @> jsonb_build_array(jsonb_build_object('token', w.token::text))))), false) as held,
+       case when h.outcome = 'complete' then 'completed' else g.status end as status
+from wanted w left join held h on h.id = w.id left join given_back g on g.id = w.id
+order by w.id;
+
+-- name: renew_jobs
+-- Locks: job rows in the order of their ids with skip locked, by inbox_pkey. A row that somebody is just settling is not lost
+-- ('busy'); a row that no longer carries this worker and token is ('lost').
+-- nullable: now
+-- row: id uuid, state text, lease_expires_at timestamptz?
+with wanted as materialized (
+  select w.id, w.token from jsonb_to_recordset(:jobs::jsonb) as w(id uuid, token bigint)
+), held as materialized (
+  select j.id from leasehold.inbox j join wanted w on w.id = j.id
+  where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token
+), locked as materialized (
+  select j.id from leasehold.inbox j join wanted w on w.id = j.id
+  where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token
+  order by j.id
+  for update of j skip locked
+), renewed as (
+  update leasehold.inbox j
+  set lease_expires_at = coalesce(:now::timestamptz, clock_timestamp()) + :lease_ms::bigint * interval '1 ms'
+  from locked l where j.id = l.id
+  returning j.id, j.lease_expires_at
+)
+select w.id, case when r.id is not null then 'renewed' when h.id is not null then 'busy' else 'lost' end as state, r.lease_expires_at
+from wanted w left join renewed r on r.id = w.id left join held h on h.id = w.id
+order by w.id;

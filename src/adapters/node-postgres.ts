@@ -1,0 +1,140 @@
+import pg from "pg";
+import { runOn } from "../database/run-on.js";
+import { ClosedError } from "../errors.js";
+import type { Events } from "../events.js";
+import type { Database, Query, Tx } from "../seams/database.js";
+import { fromDriver, isPreparedStatementTrouble } from "./driver-errors.js";
+
+export type PostgresPool = pg.Pool;
+
+export interface PoolOptions {
+  readonly url: string;
+  readonly connectionsMax: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+}
+
+export function createPool(options: PoolOptions): pg.Pool {
+  return new pg.Pool({
+    connectionString: options.url,
+    max: options.connectionsMax,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    // Counted in the client: a deadline that also holds when the server is frozen or the network swallows the answer.
+    query_timeout: options.statementTimeoutMs,
+    keepAlive: true,
+    application_name: "leasehold",
+  });
+}
+
+/**
+ * The Database over a pg pool. Failures arrive as errors of src/errors.ts. Connections on which something went wrong on the wire
+ * are thrown away. Named statements are used until the first sign that they do not work here.
+ */
+export class NodePostgres implements Database {
+  readonly #pool: pg.Pool;
+  readonly #isOwnPool: boolean;
+  readonly #events: Events;
+  readonly #onIdleError: (error: Error) => void;
+  #usesNames = true;
+  #isClosed = false;
+  /** True where the server's default isolation level is not read committed: then every call opens its own transaction. */
+  needsExplicitIsolation = false;
+
+  constructor(pool: pg.Pool, isOwnPool: boolean, events: Events) {
+    this.#pool = pool;
+    this.#isOwnPool = isOwnPool;
+    this.#events = events;
+    // An idle client whose backend is ended emits an error; without a listener that ends the process.
+    this.#onIdleError = (error) => events.emit("connection:lost", { reason: error.message });
+    pool.on("error", this.#onIdleError);
+    pool.on("connect", ignoreLateErrors);
+  }
+
+  async run<R>(query: Query<R>): Promise<readonly R[]> {
+    if (this.needsExplicitIsolation) return await this.transaction((tx) => runOn(tx, query));
+    const client = await this.#connect(query.name);
+    try {
+      const rows = await this.#send<R>(client, query);
+      client.release();
+      return rows;
+    } catch (error) {
+      throw this.#failed(client, error, query.name);
+    }
+  }
+
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await this.#connect("begin");
+    try {
+      await client.query("begin isolation level read committed");
+    } catch (error) {
+      throw this.#failed(client, error, "begin");
+    }
+    let result: T;
+    try {
+      result = await work({ query: (text, values) => client.query(text, values) });
+    } catch (error) {
+      await this.#rollBack(client);
+      throw error;
+    }
+    try {
+      await client.query("commit");
+    } catch (error) {
+      throw this.#failed(client, error, "commit");
+    }
+    client.release();
+    return result;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#isOwnPool) await this.#pool.end();
+    this.#pool.off("error", this.#onIdleError);
+    this.#pool.off("connect", ignoreLateErrors);
+  }
+
+  async #connect(statement: string): Promise<pg.PoolClient> {
+    if (this.#isClosed) throw new ClosedError("The connection to the database");
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw fromDriver(error, statement, false);
+    }
+  }
+
+  async #send<R>(client: pg.PoolClient, query: Query<R>): Promise<R[]> {
+    const values = query.values as unknown[];
+    if (this.#usesNames) {
+      try {
+        return (await client.query({ name: query.name, text: query.text, values })).rows as R[];
+      } catch (error) {
+        if (!isPreparedStatementTrouble(error)) throw error;
+        this.#usesNames = false;
+        this.#events.emit("statements:unnamed", {
+          reason: error instanceof Error ? error.message : String(error),
+        });
+      }
+    }
+    return (await client.query({ text: query.text, values })).rows as R[];
+  }
+
+  #failed(client: pg.PoolClient, error: unknown, statement: string): Error {
+    const ours = fromDriver(error, statement, true);
+    client.release(ours.code === "LH_DATABASE_UNAVAILABLE");
+    return ours;
+  }
+
+  async #rollBack(client: pg.PoolClient): Promise<void> {
+    try {
+      await client.query("rollback");
+      client.release();
+    } catch {
+      client.release(true); // The connection is gone, and with it the transaction.
+    }
+  }
+}
+
+/** A client that breaks while it is checked out reports it to the query under way; the event on top would end the process. */
+function ignoreLateErrors(client: pg.PoolClient): void {
+  client.on("error", () => {});
+}

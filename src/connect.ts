@@ -1,0 +1,73 @@
+import { readEnvironment } from "./adapters/environment.js";
+import { createPool, NodePostgres, type PostgresPool } from "./adapters/node-postgres.js";
+import { systemClock } from "./adapters/system-clock.js";
+import { systemRandom } from "./adapters/system-random.js";
+import { binder } from "./database/bind.js";
+import { GuardedDatabase } from "./database/guarded-database.js";
+import { checkSchemaName } from "./database/names.js";
+import { readServer } from "./database/statements.generated.js";
+import { InvalidOptionError, UnsupportedServerError } from "./errors.js";
+import { createEvents } from "./events.js";
+import { Leasehold } from "./leasehold.js";
+import { type Logger, logEvents } from "./log-events.js";
+import type { Clock } from "./seams/clock.js";
+import type { Random } from "./seams/random.js";
+import { defaults, wholeNumber } from "./settings.js";
+
+export interface ConnectOptions {
+  /** Where the database is; DATABASE_URL when left out. */
+  readonly url?: string;
+  /** A pool of yours instead; close() leaves it open. */
+  readonly pool?: PostgresPool;
+  /** LEASEHOLD_SCHEMA, or "leasehold". */
+  readonly schema?: string;
+  readonly connectionsMax?: number;
+  /** Gets a line for everything worth one. pino, console and the like fit. */
+  readonly logger?: Logger;
+  /** For tests: other surroundings. */
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+const oldestServer = 14;
+
+/** Connects, checks the server, and hands out the library. Nothing is written. */
+export async function connect(options: ConnectOptions = {}): Promise<Leasehold> {
+  const environment = readEnvironment();
+  const schema = checkSchemaName(options.schema ?? environment.schema ?? defaults.schema);
+  const connectionsMax = wholeNumber("connectionsMax", options.connectionsMax, {
+    fallback: defaults.connectionsMax,
+    min: 2,
+    max: 1_000,
+  });
+  const url = options.url ?? environment.databaseUrl;
+  if (options.pool === undefined && (typeof url !== "string" || url === "")) {
+    throw new InvalidOptionError(
+      "url",
+      url,
+      "a PostgreSQL URL, such as postgres://user@host/database; or set DATABASE_URL, or pass a pool",
+    );
+  }
+  const events = createEvents();
+  if (options.logger !== undefined) logEvents(events, options.logger);
+  const pool = options.pool ?? createPool({ ...defaults, url: url ?? "", connectionsMax });
+  const driver = new NodePostgres(pool, options.pool === undefined, events);
+  const seams = {
+    database: driver,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    events,
+  };
+  const database = new GuardedDatabase(seams);
+  try {
+    const [server] = await database.run(binder({ schema, queue: defaults.queue })(readServer, {}));
+    if (server === undefined || server.version < oldestServer * 10_000) {
+      throw new UnsupportedServerError(server?.version ?? 0, oldestServer);
+    }
+    driver.needsExplicitIsolation = server.isolation !== "read committed";
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return new Leasehold({ ...seams, database }, schema);
+}

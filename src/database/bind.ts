@@ -1,0 +1,32 @@
+import type { Query, Statement } from "../seams/database.js";
+import { type Names, withNames } from "./names.js";
+
+/** Turns statements into queries for one schema and queue. The text of each is made once. */
+export type Binder = <P, R>(statement: Statement<P, R>, parameters: P) => Query<R>;
+
+export function binder(names: Names): Binder {
+  const bound = new Map<string, { readonly name: string; readonly text: string }>();
+  const suffix = shortHash(`${names.schema}.${names.queue}`);
+  return (statement, parameters) => {
+    let query = bound.get(statement.name);
+    if (query === undefined) {
+      query = { name: `lh_${statement.name}_${suffix}`, text: withNames(statement.text, names) };
+      bound.set(statement.name, query);
+    }
+    return { ...query, values: statement.parameters.map((name) => sqlValue(parameters[name])) };
+  };
+}
+
+function sqlValue(value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map(sqlValue);
+  return value;
+}
+
+/** Eight hex digits; keeps prepared statement names of different queues apart and under 63 characters. */
+function shortHash(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}

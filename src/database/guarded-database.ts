@@ -1,0 +1,82 @@
+import { DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
+import type { Events } from "../events.js";
+import type { Clock } from "../seams/clock.js";
+import type { Database, Query, Tx } from "../seams/database.js";
+import type { Random } from "../seams/random.js";
+import { defaults } from "../settings.js";
+
+/**
+ * Wraps any Database, also a simulated one, and decides in one place what is tried again: a lost connection, a serialisation
+ * failure, a deadlock. Every statement of ours may be repeated after an ambiguous commit, so the default is to send the same
+ * query again; a caller that must say it is a repetition gives the query to send then, and one that can't be repeated says so.
+ */
+export class GuardedDatabase {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #events: Events;
+
+  constructor(seams: { database: Database; clock: Clock; random: Random; events: Events }) {
+    this.#database = seams.database;
+    this.#clock = seams.clock;
+    this.#random = seams.random;
+    this.#events = seams.events;
+  }
+
+  /** `again` is what to send when the first try may have committed: another query, or null for nothing (the error is raised). */
+  async run<R>(query: Query<R>, again: Query<R> | null = query): Promise<readonly R[]> {
+    let next = query;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#database.run(next);
+      } catch (error) {
+        if (isAmbiguous(error)) {
+          if (again === null) throw error;
+          next = again;
+        }
+        await this.#waitOrThrow(error, query.name, tries);
+      }
+    }
+  }
+
+  /** Runs work in one transaction, once: a transaction with a user's code in it is the user's to repeat. */
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return await this.#database.transaction(work);
+  }
+
+  /** As transaction(), tried again like run(); `work` hears whether an earlier try may have committed. */
+  async repeatedTransaction<T>(
+    name: string,
+    work: (tx: Tx, mayHaveCommitted: boolean) => Promise<T>,
+  ): Promise<T> {
+    let mayHaveCommitted = false;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#database.transaction((tx) => work(tx, mayHaveCommitted));
+      } catch (error) {
+        if (isAmbiguous(error)) mayHaveCommitted = true;
+        await this.#waitOrThrow(error, name, tries);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#database.close();
+  }
+
+  async #waitOrThrow(error: unknown, statement: string, tries: number): Promise<void> {
+    if (!isCurable(error) || tries >= defaults.databaseTriesMax) throw error;
+    this.#events.emit("database:retried", { statement, tries, reason: String(error) });
+    const ceiling = Math.min(defaults.databaseBackoffMs * 2 ** tries, defaults.databaseBackoffMsMax);
+    await this.#clock.sleep(ceiling * (0.5 + this.#random.fraction() / 2));
+  }
+}
+
+function isAmbiguous(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError && error.isAmbiguous;
+}
+
+function isCurable(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailableError) return true;
+  return error instanceof DatabaseRefusedError && (error.sqlState === "40001" || error.sqlState === "40P01");
+}

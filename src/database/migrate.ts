@@ -1,0 +1,152 @@
+import { MigrationError } from "../errors.js";
+import type { Events } from "../events.js";
+import type { Clock } from "../seams/clock.js";
+import type { Tx } from "../seams/database.js";
+import type { Random } from "../seams/random.js";
+import { defaults } from "../settings.js";
+import { binder } from "./bind.js";
+import type { GuardedDatabase } from "./guarded-database.js";
+import type { Migration } from "./migration.js";
+import { migrations } from "./migrations.generated.js";
+import { defaultNames, type Names, withNames } from "./names.js";
+import { listMigrations, listQueues, readServer, recordMigration } from "./statements.generated.js";
+
+export interface QueueShape {
+  readonly name: string;
+  readonly order: "key" | "none";
+  readonly buckets: number;
+}
+
+export interface MigrateSeams {
+  readonly database: GuardedDatabase;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Events;
+}
+
+/**
+ * Brings the schema and every queue in it up to date. Each step is one transaction under one advisory lock, so any number of
+ * processes may start at once: one does the work, the others find it done. A step waits at most 900 ms for a table lock and is
+ * tried again, so a large table is never blocked for longer. Returns how many migrations ran.
+ */
+export async function migrate(seams: MigrateSeams, schema: string): Promise<number> {
+  const names: Names = { schema, queue: defaultNames.queue };
+  if (await isCurrent(seams, names)) return 0;
+  await step(seams, names, "the schema's own tables", (tx) => createSchema(tx, names));
+  let applied = 0;
+  for (;;) {
+    const next = await step(seams, names, "the next file", (tx) => applyNext(tx, names));
+    if (next === null) return applied;
+    applied += 1;
+    seams.events.emit("migration:applied", next);
+  }
+}
+
+/** Applies all migrations of one queue that is being created, on the caller's transaction. */
+export async function migrateQueue(tx: Tx, schema: string, queue: QueueShape): Promise<void> {
+  for (const migration of migrations) {
+    if (concerns(migration, queue)) await apply(tx, migration, { schema, queue: queue.name }, queue);
+  }
+}
+
+/** Runs work in a transaction that holds the migration lock; tries again while locks can't be had. */
+export async function step<T>(
+  seams: MigrateSeams,
+  names: Names,
+  what: string,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await seams.database.transaction(async (tx) => {
+        await tx.query(`set local lock_timeout = '${defaults.migrateLockTimeoutMs}ms'`);
+        await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+          `leasehold migrations ${names.schema}`,
+        ]);
+        return await work(tx);
+      });
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      const isCurable = ["55P03", "40001", "40P01", "LH_DATABASE_UNAVAILABLE"].includes(String(code));
+      if (!isCurable || tries >= defaults.migrateTriesMax) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw isCurable || code === undefined
+          ? new MigrationError(`${what}: ${reason}`, { cause: error })
+          : error;
+      }
+      await seams.clock.sleep(50 + seams.random.fraction() * 200);
+    }
+  }
+}
+
+async function isCurrent(seams: MigrateSeams, names: Names): Promise<boolean> {
+  const bind = binder(names);
+  const [server] = await seams.database.run(bind(readServer, {}));
+  if (server?.migrations_exists !== true) return false;
+  const done = await seams.database.run(bind(listMigrations, {}));
+  const queues = await seams.database.run(bind(listQueues, {}));
+  return firstMissing(done, queues as readonly QueueShape[]) === null;
+}
+
+async function createSchema(tx: Tx, names: Names): Promise<void> {
+  const { rows } = await tx.query("select 1 from pg_namespace where nspname = $1", [names.schema]);
+  if (rows.length === 0) await tx.query(withNames("create schema leasehold", names));
+  const table = `create table if not exists leasehold.migrations (
+    id int not null, queue text not null default '', name text not null, applied_at timestamptz not null default now(),
+    primary key (queue, id))`;
+  await tx.query(withNames(table, names));
+}
+
+async function applyNext(tx: Tx, names: Names): Promise<{ id: number; name: string; queue: string } | null> {
+  const bind = binder(names);
+  const done = (await tx.query(bind(listMigrations, {}).text)).rows as { id: number; queue: string }[];
+  const hasQueues = done.some((row) => row.queue === "" && row.id === 1);
+  const queues = hasQueues ? ((await tx.query(bind(listQueues, {}).text)).rows as QueueShape[]) : [];
+  const missing = firstMissing(done, queues);
+  if (missing === null) return null;
+  const { migration, queue } = missing;
+  await apply(tx, migration, { schema: names.schema, queue: queue?.name ?? names.queue }, queue);
+  return { id: migration.id, name: migration.name, queue: queue?.name ?? "" };
+}
+
+/** Schema migrations come first, each once; then those of each queue, in the order of their numbers. */
+function firstMissing(
+  done: readonly { readonly id: number; readonly queue: string }[],
+  queues: readonly QueueShape[],
+): { migration: Migration; queue: QueueShape | null } | null {
+  const applied = new Set(done.map((row) => `${row.queue}#${row.id}`));
+  for (const migration of migrations) {
+    if (migration.scope === "schema" && !applied.has(`#${migration.id}`)) return { migration, queue: null };
+  }
+  for (const migration of migrations) {
+    for (const queue of queues) {
+      if (concerns(migration, queue) && !applied.has(`${queue.name}#${migration.id}`))
+        return { migration, queue };
+    }
+  }
+  return null;
+}
+
+function concerns(migration: Migration, queue: QueueShape): boolean {
+  return migration.scope === "queue" && (migration.order === null || migration.order === queue.order);
+}
+
+async function apply(tx: Tx, migration: Migration, names: Names, queue: QueueShape | null): Promise<void> {
+  const sql = withNames(migration.sql, names).replaceAll(
+    "360 /* buckets */",
+    String(queue?.buckets ?? defaults.buckets),
+  );
+  try {
+    await tx.query(sql);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "55P03") throw error;
+    const file = `${String(migration.id).padStart(4, "0")}_${migration.name}`;
+    throw new MigrationError(`${file}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+  const record = binder(names)(recordMigration, {
+    id: migration.id,
+    queue: queue?.name ?? "",
+    name: migration.name,
+  });
+  await tx.query(record.text, [...record.values]);
+}

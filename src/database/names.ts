@@ -1,0 +1,60 @@
+import { InvalidNameError } from "../errors.js";
+
+/** The names in the SQL files stand for the real ones. */
+export interface Names {
+  readonly schema: string;
+  readonly queue: string;
+}
+
+export const defaultNames: Names = Object.freeze({ schema: "leasehold", queue: "inbox" });
+
+const namePattern = /^[a-z_][a-z0-9_]{0,47}$/;
+const reservedQueues: ReadonlySet<string> = new Set([
+  ...[
+    "queues",
+    "workers",
+    "worker_lease",
+    "dedupe",
+    "receipts",
+    "handled",
+    "fences",
+    "tenant_leases",
+    "samples",
+  ],
+  ...["migrations", "lease_tokens", "enqueue"],
+]);
+const reservedEndings = /_(archive|archive_rest|hot_keys|seq|pkey|line|scheduled|finished|a\d{8})$/;
+
+/** Only names that pass here are ever put into SQL text; everything else is a parameter. */
+export function checkSchemaName(name: unknown): string {
+  const checked = checkPattern("schema", name);
+  if (checked.startsWith("pg_"))
+    throw new InvalidNameError("schema", name, "names that begin with pg_ belong to PostgreSQL");
+  return checked;
+}
+
+export function checkQueueName(name: unknown): string {
+  const checked = checkPattern("queue", name);
+  if (checked.startsWith("pg_") || reservedQueues.has(checked) || reservedEndings.test(checked)) {
+    throw new InvalidNameError("queue", name, "the name is reserved for a table or index of the library");
+  }
+  return checked;
+}
+
+/** Puts the real schema and queue in the place of `leasehold` and `inbox`, in one go so that neither is replaced twice. */
+export function withNames(text: string, names: Names): string {
+  return text.replace(/\b(leasehold|inbox)(?=_|\b)/g, (word) =>
+    word === "inbox" ? names.queue : names.schema,
+  );
+}
+
+function checkPattern(what: string, name: unknown): string {
+  if (typeof name !== "string" || !namePattern.test(name)) {
+    throw new InvalidNameError(
+      what,
+      name,
+      "it must match ^[a-z_][a-z0-9_]{0,47}$ (lower case, at most 48 characters)",
+    );
+  }
+  return name;
+}

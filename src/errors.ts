@@ -1,0 +1,287 @@
+/**
+ * Every error the library raises. Each has a class, a stable code, a message that says what happened to which id and what to
+ * do, and a line in errorTable, which docs/errors.md repeats (a test keeps the two equal).
+ */
+
+export class LeaseholdError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.name = new.target.name;
+  }
+}
+
+/** A schema or queue name that may not be put into SQL. */
+export class InvalidNameError extends LeaseholdError {
+  constructor(what: string, name: unknown, reason: string) {
+    super("LH_INVALID_NAME", `The ${what} name ${quoted(name)} can't be used: ${reason}.`);
+  }
+}
+
+/** An option with a value outside of its range, or of the wrong type. */
+export class InvalidOptionError extends LeaseholdError {
+  readonly option: string;
+
+  constructor(option: string, value: unknown, expected: string) {
+    super("LH_INVALID_OPTION", `The option ${option} is ${quoted(value)}; it must be ${expected}.`);
+    this.option = option;
+  }
+}
+
+/** A payload or headers object that does not come back from the database as it was. */
+export class InvalidPayloadError extends LeaseholdError {
+  readonly path: string;
+
+  constructor(path: string, reason: string) {
+    super("LH_INVALID_PAYLOAD", `The value at ${path} can't be stored: ${reason}. Nothing was written.`);
+    this.path = path;
+  }
+}
+
+export class PayloadTooLargeError extends LeaseholdError {
+  constructor(what: string, bytes: number, limit: number) {
+    super(
+      "LH_PAYLOAD_TOO_LARGE",
+      `The ${what} has ${bytes} bytes as JSON, the limit is ${limit}. Store the data elsewhere and enqueue a pointer to it, or raise payloadLimitBytes. Nothing was written.`,
+    );
+  }
+}
+
+/** A partition key, idempotency key or kind that is empty, too long or not storable. */
+export class InvalidKeyError extends LeaseholdError {
+  constructor(what: string, value: unknown, reason: string) {
+    super("LH_INVALID_KEY", `The ${what} ${quoted(value)} can't be used: ${reason}. Nothing was written.`);
+  }
+}
+
+export class UnknownQueueError extends LeaseholdError {
+  constructor(queue: string, schema: string) {
+    super(
+      "LH_UNKNOWN_QUEUE",
+      `There is no queue ${quoted(queue)} in the schema ${quoted(schema)}. Create it with lh.queue(${quoted(queue)}, { order: "key" }) or { order: "none" }.`,
+    );
+  }
+}
+
+/** A queue exists with other settings than those asked for. */
+export class QueueMismatchError extends LeaseholdError {
+  constructor(queue: string, differences: readonly string[]) {
+    super(
+      "LH_QUEUE_MISMATCH",
+      `The queue ${quoted(queue)} exists with other settings: ${differences.join("; ")}. Ask for the stored settings, or leave the option out.`,
+    );
+  }
+}
+
+export class NotMigratedError extends LeaseholdError {
+  constructor(schema: string, missing: string) {
+    super(
+      "LH_NOT_MIGRATED",
+      `The schema ${quoted(schema)} is not up to date: ${missing}. Call lh.migrate() with a role that owns the schema.`,
+    );
+  }
+}
+
+export class MigrationError extends LeaseholdError {
+  /** `what` names the step and says why it failed. */
+  constructor(what: string, options?: ErrorOptions) {
+    super("LH_MIGRATION_FAILED", `The migration did not run: ${what}. What ran before it stays.`, options);
+  }
+}
+
+export class UnsupportedServerError extends LeaseholdError {
+  constructor(version: number, least: number) {
+    super(
+      "LH_UNSUPPORTED_SERVER",
+      `The server is PostgreSQL ${Math.floor(version / 10000)}; Leasehold needs ${least} or newer.`,
+    );
+  }
+}
+
+/** The row is no longer this worker's under this token: somebody else may be working on it. Stop, and write nothing more. */
+export class LeaseLostError extends LeaseholdError {
+  readonly jobId: string;
+
+  constructor(jobId: string, fenceToken: bigint) {
+    super(
+      "LH_LEASE_LOST",
+      `The lease on job ${jobId} under token ${fenceToken} is lost: it ran out or was taken over. Nothing of this attempt was settled.`,
+    );
+    this.jobId = jobId;
+  }
+}
+
+export class StaleFenceError extends LeaseholdError {
+  readonly resource: string;
+
+  constructor(resource: string, token: bigint, seen: bigint) {
+    super(
+      "LH_STALE_FENCE",
+      `The resource ${quoted(resource)} has seen token ${seen}; token ${token} is older. Roll back: a later owner is at work.`,
+    );
+    this.resource = resource;
+  }
+}
+
+/** The database could not be reached, or the connection broke. */
+export class DatabaseUnavailableError extends LeaseholdError {
+  /** True when the statement may have committed all the same. */
+  readonly isAmbiguous: boolean;
+
+  constructor(statement: string, isAmbiguous: boolean, options?: ErrorOptions) {
+    const outcome = isAmbiguous
+      ? "Whether it committed is not known; the call may be repeated."
+      : "It did not run.";
+    super("LH_DATABASE_UNAVAILABLE", `The database was lost during ${statement}. ${outcome}`, options);
+    this.isAmbiguous = isAmbiguous;
+  }
+}
+
+/** The database answered with an error that repeating does not cure. */
+export class DatabaseRefusedError extends LeaseholdError {
+  readonly sqlState: string;
+
+  constructor(statement: string, sqlState: string, reason: string, options?: ErrorOptions) {
+    super("LH_DATABASE_REFUSED", `The database refused ${statement} (${sqlState}): ${reason}`, options);
+    this.sqlState = sqlState;
+  }
+}
+
+export class EnqueueBlockedError extends LeaseholdError {
+  constructor(idempotencyKey: string, waitedMs: number, options?: ErrorOptions) {
+    super(
+      "LH_ENQUEUE_BLOCKED",
+      `The idempotency key ${quoted(idempotencyKey)} is held by an open transaction; gave up after ${waitedMs} ms. Nothing was written; enqueue again when that transaction has ended.`,
+      options,
+    );
+  }
+}
+
+export class ClosedError extends LeaseholdError {
+  constructor(what: string) {
+    super("LH_CLOSED", `${what} is closed. Connect again before you use it.`);
+  }
+}
+
+export class EmbeddedPostgresError extends LeaseholdError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("LH_EMBEDDED_POSTGRES", message, options);
+  }
+}
+
+export interface ErrorEntry {
+  readonly code: string;
+  readonly class: string;
+  readonly meaning: string;
+  readonly action: string;
+}
+
+const entry = (code: string, name: string, meaning: string, action: string): ErrorEntry =>
+  Object.freeze({ code, class: name, meaning, action });
+
+export const errorTable: readonly ErrorEntry[] = Object.freeze([
+  entry(
+    "LH_INVALID_NAME",
+    "InvalidNameError",
+    "a schema or queue name outside of `^[a-z_][a-z0-9_]{0,47}$`, or a reserved one",
+    "choose another name",
+  ),
+  entry(
+    "LH_INVALID_OPTION",
+    "InvalidOptionError",
+    "an option of the wrong type or out of range",
+    "read the range in the message",
+  ),
+  entry(
+    "LH_INVALID_PAYLOAD",
+    "InvalidPayloadError",
+    "a payload or header that would not come back equal: NUL, lone surrogate, cycle, BigInt, undefined, NaN, Date, Map, nesting over 100",
+    "convert the value at the path named",
+  ),
+  entry(
+    "LH_PAYLOAD_TOO_LARGE",
+    "PayloadTooLargeError",
+    "a payload over the limit (64 KB)",
+    "store the data elsewhere and enqueue a pointer",
+  ),
+  entry(
+    "LH_INVALID_KEY",
+    "InvalidKeyError",
+    "an empty or too long kind, partition key or idempotency key, or one with NUL or a lone surrogate",
+    "shorten or clean it",
+  ),
+  entry(
+    "LH_UNKNOWN_QUEUE",
+    "UnknownQueueError",
+    "a queue that was never created",
+    "create it with lh.queue(name, { order })",
+  ),
+  entry(
+    "LH_QUEUE_MISMATCH",
+    "QueueMismatchError",
+    "a queue that exists with other settings",
+    "ask for the stored ones or leave the option out",
+  ),
+  entry(
+    "LH_NOT_MIGRATED",
+    "NotMigratedError",
+    "the schema is missing or older than the library",
+    "call lh.migrate()",
+  ),
+  entry(
+    "LH_MIGRATION_FAILED",
+    "MigrationError",
+    "a migration could not run, for instance because a lock was not to be had in time",
+    "call lh.migrate() again; it goes on where it stopped",
+  ),
+  entry(
+    "LH_UNSUPPORTED_SERVER",
+    "UnsupportedServerError",
+    "a server older than PostgreSQL 14",
+    "upgrade the server",
+  ),
+  entry(
+    "LH_LEASE_LOST",
+    "LeaseLostError",
+    "the row is no longer this worker's under this token",
+    "stop and write nothing more",
+  ),
+  entry("LH_STALE_FENCE", "StaleFenceError", "a resource has seen a higher fence token", "roll back"),
+  entry(
+    "LH_DATABASE_UNAVAILABLE",
+    "DatabaseUnavailableError",
+    "the connection could not be made or broke",
+    "repeat the call; every write may be repeated",
+  ),
+  entry(
+    "LH_DATABASE_REFUSED",
+    "DatabaseRefusedError",
+    "an SQL error that repeating does not cure",
+    "read sqlState and the message",
+  ),
+  entry(
+    "LH_ENQUEUE_BLOCKED",
+    "EnqueueBlockedError",
+    "an idempotency key is held by an open transaction",
+    "enqueue again when it has ended",
+  ),
+  entry("LH_CLOSED", "ClosedError", "use after close()", "connect again"),
+  entry(
+    "LH_EMBEDDED_POSTGRES",
+    "EmbeddedPostgresError",
+    "the embedded server could not be found or started",
+    "read the message; DATABASE_URL wins when set",
+  ),
+]);
+
+function quoted(value: unknown): string {
+  if (typeof value === "bigint") return `${value}n`;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid date" : value.toISOString();
+  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object" && value !== null) return "an object";
+  const text = JSON.stringify(value) ?? "undefined";
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

@@ -1,0 +1,44 @@
+export { type ConnectOptions, connect } from "./connect.js";
+export {
+  ClosedError,
+  DatabaseRefusedError,
+  DatabaseUnavailableError,
+  EmbeddedPostgresError,
+  EnqueueBlockedError,
+  type ErrorEntry,
+  errorTable,
+  InvalidKeyError,
+  InvalidNameError,
+  InvalidOptionError,
+  InvalidPayloadError,
+  LeaseholdError,
+  LeaseLostError,
+  MigrationError,
+  NotMigratedError,
+  PayloadTooLargeError,
+  QueueMismatchError,
+  StaleFenceError,
+  UnknownQueueError,
+  UnsupportedServerError,
+} from "./errors.js";
+export type { EventMap, EventName, Events, Listener } from "./events.js";
+export type { Leasehold } from "./leasehold.js";
+export type { Logger } from "./log-events.js";
+export type { JobFilter, ListFilter } from "./operate/job-filter.js";
+export type { Progress } from "./operate/redrive.js";
+export type { QueueStats } from "./operate/stats.js";
+export type { Why } from "./operate/why.js";
+export type { Tx } from "./seams/database.js";
+export { defaults } from "./settings.js";
+export type { ClaimOptions } from "./work/claim.js";
+export type { Enqueued } from "./work/enqueue.js";
+export type { HousekeepingReport } from "./work/housekeeping.js";
+export type { AttemptError, ClaimedJob, JobRecord, JobStatus } from "./work/job.js";
+export type { EnqueueOptions } from "./work/new-job.js";
+export { complete, DeadLetter, type Outcome, RetryAfter, release } from "./work/outcome.js";
+export type { HeldJob, Queue } from "./work/queue.js";
+export type { QueueOptions, QueueSettings } from "./work/queue-settings.js";
+export type { Renewal } from "./work/renew.js";
+export { deadLetter, retryAfter } from "./work/retry-after.js";
+export type { Settlement } from "./work/settle.js";
+export type { ClaimedJobOf, JobInput, JobRecordOf, JobTypes } from "./work/typed-jobs.js";

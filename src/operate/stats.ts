@@ -1,0 +1,32 @@
+import { countJobs } from "../database/statements.generated.js";
+import type { QueueSeams } from "../work/queue-seams.js";
+
+/** Counts of a queue's hot table. Finished jobs are in the archive and not counted. */
+export interface QueueStats {
+  readonly scheduled: number;
+  readonly pending: number;
+  readonly processing: number;
+  readonly deadLetter: number;
+  /** Pending and due now. */
+  readonly due: number;
+  /** Waiting for another attempt. */
+  readonly retrying: number;
+  /** In process with a lease that has run out; the next claim of their bucket takes them over. */
+  readonly expired: number;
+  /** Since when the oldest due job has been due: the lag a user feels. */
+  readonly oldestDueAt: Date | null;
+}
+
+export async function stats(seams: QueueSeams): Promise<QueueStats> {
+  const [row] = await seams.database.run(seams.bind(countJobs, { now: seams.clock.databaseNow() }));
+  return {
+    scheduled: Number(row?.scheduled ?? 0),
+    pending: Number(row?.pending ?? 0),
+    processing: Number(row?.processing ?? 0),
+    deadLetter: Number(row?.dead_letter ?? 0),
+    due: Number(row?.due ?? 0),
+    retrying: Number(row?.retrying ?? 0),
+    expired: Number(row?.expired ?? 0),
+    oldestDueAt: row?.oldest_due_at ?? null,
+  };
+}

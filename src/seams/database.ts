@@ -1,0 +1,34 @@
+/**
+ * What the library needs of a database: run one prepared query, or several in one transaction. Two verbs, so that a
+ * simulation can stand in between and let real SQL do the rest.
+ */
+
+/** A named block of sql/statements, before names and values are bound. Made by scripts/generate.ts. */
+export interface Statement<P, R> {
+  readonly name: string;
+  readonly text: string;
+  readonly parameters: readonly (keyof P & string)[];
+  /** Never set; carries the type of a row. */
+  readonly row?: R;
+}
+
+/** A statement bound to a schema, a queue and values. `name` is also the name of the server-side prepared statement. */
+export interface Query<R> {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly row?: R;
+}
+
+/** Anything with query(text, values): a pg client, or one of the small adapters over other drivers and ORMs. */
+export interface Tx {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+export interface Database {
+  /** Runs a query in a transaction of its own, read committed. Rejects with an error of src/errors.ts. */
+  run<R>(query: Query<R>): Promise<readonly R[]>;
+  /** Runs work in one transaction, read committed, on one connection; commits when it resolves, rolls back when it rejects. */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}

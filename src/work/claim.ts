@@ -1,0 +1,136 @@
+import type { ClaimRow } from "../database/rows.js";
+import { toClaimedJob } from "../database/rows.js";
+import { claimJobs } from "../database/statements.generated.js";
+import { InvalidKeyError, InvalidOptionError } from "../errors.js";
+import { defaults, wholeNumber } from "../settings.js";
+import { completeWithin } from "./complete-within.js";
+import type { ClaimedJob } from "./job.js";
+import { isStorableText } from "./json.js";
+import type { QueueSeams } from "./queue-seams.js";
+
+export interface ClaimOptions {
+  readonly workerId: string;
+  /** Where to look; all buckets when left out. */
+  readonly buckets?: readonly number[];
+  /** Rows at most. */
+  readonly limit?: number;
+  /** Rows of one key at most. */
+  readonly run?: number;
+  /** How many of them may have attempts behind them (all, when left out). A loop that prefetches passes its free slots. */
+  readonly retries?: number;
+  /** How many of them may have crashed their worker twice or more (one, when left out). */
+  readonly suspects?: number;
+  readonly leaseMs?: number;
+  /**
+   * The tokens of what this worker holds. Its own rows under any other token are taken over: the answer to an earlier claim was
+   * lost. Left out, nothing of its own is taken over, and a claim whose answer is lost is not repeated.
+   */
+  readonly knownTokens?: readonly bigint[];
+}
+
+/** Where the last pass stopped in each bucket. Only a hint: it makes every key get its turn. */
+export interface Bookmarks {
+  readonly afterKey: Map<number, string>;
+  firstBucket: number;
+}
+
+export const newBookmarks = (): Bookmarks => ({ afterKey: new Map(), firstBucket: 0 });
+
+/** One pass: takes rows from the front of their lines and writes a lease on them. */
+export async function claim(
+  seams: QueueSeams,
+  bookmarks: Bookmarks,
+  options: ClaimOptions,
+): Promise<readonly ClaimedJob[]> {
+  const { settings, database, bind, clock } = seams;
+  const limit = wholeNumber("limit", options.limit, {
+    fallback: defaults.claimLimit,
+    min: 0,
+    max: defaults.claimLimitMax,
+  });
+  const buckets = rotated(checkedBuckets(options.buckets, settings.buckets), bookmarks, limit);
+  const workerId = checkedWorkerId(options.workerId);
+  const query = bind(claimJobs, {
+    workerId,
+    buckets,
+    after: buckets.map((bucket) => bookmarks.afterKey.get(bucket) ?? ""),
+    limit,
+    run: wholeNumber("run", options.run, { fallback: defaults.runMax, min: 1, max: defaults.claimLimitMax }),
+    retries: wholeNumber("retries", options.retries, {
+      fallback: limit,
+      min: 0,
+      max: defaults.claimLimitMax,
+    }),
+    suspects: wholeNumber("suspects", options.suspects, {
+      fallback: defaults.suspectsMax,
+      min: 0,
+      max: defaults.claimLimitMax,
+    }),
+    leaseMs: BigInt(
+      wholeNumber("leaseMs", options.leaseMs, { fallback: defaults.leaseMs, min: 100, max: 86_400_000 }),
+    ),
+    knownTokens: options.knownTokens ?? null,
+    now: clock.databaseNow(),
+  });
+  const rows = await database.run(query, options.knownTokens === undefined ? null : query);
+  for (const bucket of buckets) bookmarks.afterKey.delete(bucket);
+  const jobs: ClaimedJob[] = [];
+  for (const row of rows) {
+    if (isJob(row)) {
+      jobs.push(
+        toClaimedJob(row, {
+          queue: settings.name,
+          workerId,
+          transaction: (job) => completeWithin(seams, job),
+        }),
+      );
+    } else {
+      bookmarks.afterKey.set(row.partition_bucket, row.partition_key);
+    }
+  }
+  const [first] = jobs;
+  if (first !== undefined) {
+    seams.events.emit("jobs:claimed", {
+      queue: settings.name,
+      workerId,
+      count: jobs.length,
+      token: first.fenceToken,
+    });
+  }
+  return jobs;
+}
+
+function isJob(row: ClaimRow): row is ClaimRow & { readonly id: string } {
+  return row.id !== null;
+}
+
+/** Starts a little further each time, so that no bucket is always the last to be looked at. */
+function rotated(buckets: readonly number[], bookmarks: Bookmarks, limit: number): readonly number[] {
+  if (buckets.length === 0) return buckets;
+  const start = bookmarks.firstBucket % buckets.length;
+  bookmarks.firstBucket = (start + Math.max(1, Math.min(limit, buckets.length - 1))) % buckets.length;
+  return [...buckets.slice(start), ...buckets.slice(0, start)];
+}
+
+function checkedBuckets(wanted: readonly number[] | undefined, count: number): readonly number[] {
+  if (wanted === undefined) return Array.from({ length: count }, (_, bucket) => bucket);
+  const distinct = [...new Set(wanted)];
+  for (const bucket of distinct) {
+    if (!Number.isInteger(bucket) || bucket < 0 || bucket >= count) {
+      throw new InvalidOptionError("buckets", bucket, `whole numbers from 0 to ${count - 1}`);
+    }
+  }
+  return distinct;
+}
+
+function checkedWorkerId(workerId: unknown): string {
+  if (
+    typeof workerId !== "string" ||
+    workerId === "" ||
+    Buffer.byteLength(workerId) > 256 ||
+    !isStorableText(workerId)
+  ) {
+    throw new InvalidKeyError("worker id", workerId, "it must be text of 1 to 256 bytes");
+  }
+  return workerId;
+}

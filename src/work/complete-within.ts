@@ -1,0 +1,29 @@
+import { runOn } from "../database/run-on.js";
+import { LeaseLostError } from "../errors.js";
+import type { Tx } from "../seams/database.js";
+import type { ClaimedJob } from "./job.js";
+import { complete } from "./outcome.js";
+import type { QueueSeams } from "./queue-seams.js";
+import { announce, type SettleRow, settleQuery } from "./settle.js";
+
+/**
+ * job.transaction: the user's writes and, as the last statement, the completion, in one commit. When the row is no longer held the
+ * transaction rolls back, so an effect written through it happens exactly once, whatever crashed or woke up late.
+ */
+export function completeWithin(seams: QueueSeams, job: ClaimedJob): ClaimedJob["transaction"] {
+  return async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    const settlement = { job, outcome: complete };
+    let settled: readonly SettleRow[] = [];
+    const result = await seams.database.transaction(async (tx) => {
+      const written = await work(tx);
+      settled = await runOn(tx, settleQuery(seams, [settlement], false));
+      if (settled[0]?.held !== true) {
+        announce(seams, [settlement], settled);
+        throw new LeaseLostError(job.id, job.fenceToken);
+      }
+      return written;
+    });
+    announce(seams, [settlement], settled);
+    return result;
+  };
+}

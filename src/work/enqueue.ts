@@ -1,0 +1,103 @@
+import type { Binder } from "../database/bind.js";
+import type { GuardedDatabase } from "../database/guarded-database.js";
+import { runOn } from "../database/run-on.js";
+import { enqueueJobs } from "../database/statements.generated.js";
+import type { Clock } from "../seams/clock.js";
+import type { Query, Tx } from "../seams/database.js";
+import { defaults } from "../settings.js";
+import type { NewJob } from "./new-job.js";
+
+/** What became of an enqueue: the job's id, or that of the job which already answers for its idempotency key. */
+export interface Enqueued {
+  readonly id: string;
+  readonly duplicate: boolean;
+}
+
+export interface EnqueueSeams {
+  readonly database: GuardedDatabase;
+  readonly clock: Clock;
+  readonly bind: Binder;
+  readonly newId: () => string;
+}
+
+/** Inserts on a user's transaction. Whether it is repeated after a lost connection is the user's affair. */
+export async function enqueueOn(
+  tx: Tx,
+  seams: EnqueueSeams,
+  jobs: readonly NewJob[],
+): Promise<readonly Enqueued[]> {
+  return answers(await runOn(tx, request(seams, jobs, {})));
+}
+
+/**
+ * Inserts in one statement of its own. After an ambiguous commit the same ids are sent again as a call that counts once.
+ * `lockTimeoutMs` bounds the wait for an open transaction that holds one of the idempotency keys.
+ */
+export async function enqueueOnce(
+  seams: EnqueueSeams,
+  jobs: readonly NewJob[],
+  lockTimeoutMs?: number,
+): Promise<readonly Enqueued[]> {
+  const common = {
+    receipt: seams.newId(),
+    ...(lockTimeoutMs === undefined ? {} : { lock_timeout_ms: lockTimeoutMs }),
+  };
+  const first = request(seams, jobs, common);
+  const again = request(seams, jobs, { ...common, once: true });
+  return answers(await seams.database.run(first, again));
+}
+
+/** Many rows, all or none: in one statement, or in several on one transaction when there are more than fit into one. */
+export async function enqueueAll(seams: EnqueueSeams, jobs: readonly NewJob[]): Promise<readonly Enqueued[]> {
+  const chunks = inChunks(jobs);
+  const only = chunks[0];
+  if (only === undefined) return [];
+  if (chunks.length === 1) return await enqueueOnce(seams, only);
+  const receipts = chunks.map(() => seams.newId());
+  return await seams.database.repeatedTransaction("enqueue_jobs", async (tx, mayHaveCommitted) => {
+    const done: Enqueued[] = [];
+    for (const [i, chunk] of chunks.entries()) {
+      const extra = { receipt: receipts[i], ...(mayHaveCommitted ? { once: true } : {}) };
+      done.push(...answers(await runOn(tx, request(seams, chunk, extra))));
+    }
+    return done;
+  });
+}
+
+type EnqueueQuery = Query<{ readonly n: number; readonly id: string; readonly duplicate: boolean }>;
+
+function request(
+  seams: EnqueueSeams,
+  jobs: readonly NewJob[],
+  extra: Readonly<Record<string, unknown>>,
+): EnqueueQuery {
+  const now = seams.clock.databaseNow();
+  const fields = {
+    once: jobs.some((job) => job.idempotencyKey !== null),
+    ...(now === null ? {} : { now }),
+    ...extra,
+  };
+  const head = JSON.stringify(fields).slice(0, -1);
+  return seams.bind(enqueueJobs, { request: `${head},"jobs":[${jobs.map((job) => job.json).join(",")}]}` });
+}
+
+function answers(rows: readonly { readonly id: string; readonly duplicate: boolean }[]): Enqueued[] {
+  return rows.map(({ id, duplicate }) => ({ id, duplicate }));
+}
+
+function inChunks(jobs: readonly NewJob[]): NewJob[][] {
+  const chunks: NewJob[][] = [];
+  let bytes = 0;
+  for (const job of jobs) {
+    const last = chunks.at(-1);
+    const fits = last !== undefined && last.length < defaults.enqueueBatchRowsMax;
+    if (last !== undefined && fits && bytes + job.json.length <= defaults.enqueueBatchBytesMax) {
+      last.push(job);
+      bytes += job.json.length;
+    } else {
+      chunks.push([job]);
+      bytes = job.json.length;
+    }
+  }
+  return chunks;
+}

@@ -1,0 +1,126 @@
+import { type Binder, binder } from "../database/bind.js";
+import type { GuardedDatabase } from "../database/guarded-database.js";
+import { runOn } from "../database/run-on.js";
+import {
+  claimJobs,
+  countJobs,
+  countStrayArchived,
+  dropArchiveDays,
+  electHousekeeper,
+  expireDedupe,
+  expireReceipts,
+  listQueues,
+  makeArchiveDays,
+  markStaleWorkers,
+  removeDeadWorkers,
+  takeSample,
+} from "../database/statements.generated.js";
+import type { Events } from "../events.js";
+import type { Clock } from "../seams/clock.js";
+import { defaults } from "../settings.js";
+
+export interface HousekeepingSeams {
+  readonly database: GuardedDatabase;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly schema: string;
+}
+
+export interface HousekeepingReport {
+  /** False when another process was at it; then nothing else was done. */
+  readonly elected: boolean;
+  readonly workersMarked: readonly string[];
+  readonly removed: number;
+  readonly daysMade: number;
+  readonly daysDropped: number;
+}
+
+const idle: HousekeepingReport = {
+  elected: false,
+  workersMarked: [],
+  removed: 0,
+  daysMade: 0,
+  daysDropped: 0,
+};
+
+/**
+ * One round, by one process at a time: a transaction holds the election lock while the duties run on other connections, each a
+ * bounded statement of its own, so that no lock is held longer than its statement.
+ */
+export async function housekeep(seams: HousekeepingSeams): Promise<HousekeepingReport> {
+  const bind = binder({ schema: seams.schema, queue: defaults.queue });
+  return await seams.database.transaction(async (tx) => {
+    const [election] = await runOn(tx, bind(electHousekeeper, {}));
+    if (election?.elected !== true) return idle;
+    return await duties(seams, bind);
+  });
+}
+
+async function duties(seams: HousekeepingSeams, bind: Binder): Promise<HousekeepingReport> {
+  const { database } = seams;
+  const now = seams.clock.databaseNow();
+  const marked = (await database.run(bind(markStaleWorkers, { now }))).map((row) => row.id);
+  let removed = countOf(await database.run(bind(removeDeadWorkers, { now })));
+  const limits = { limit: defaults.expireRowsMax, handledRetentionMs: defaults.handledRetentionMs };
+  removed += countOf(await database.run(bind(expireReceipts, { now, ...limits })));
+  const queues = await database.run(bind(listQueues, {}));
+  let daysMade = 0;
+  let daysDropped = 0;
+  for (const queue of queues) {
+    const bindQueue = binder({ schema: seams.schema, queue: queue.name });
+    await sweepLeases(seams, bindQueue, queue.buckets);
+    removed += countOf(await database.run(bindQueue(expireDedupe, { now, limit: defaults.expireRowsMax })));
+    const archive = await keepArchive(seams, bindQueue, queue.name);
+    daysMade += archive.made;
+    daysDropped += archive.dropped;
+    await sample(seams, bindQueue);
+  }
+  seams.events.emit("housekeeping:finished", { queues: queues.length, workersMarked: marked, removed });
+  return { elected: true, workersMarked: marked, removed, daysMade, daysDropped };
+}
+
+/** The backstop for rows whose bucket nobody claims from: a claim of no rows gives back what was lost on its way. */
+async function sweepLeases(seams: HousekeepingSeams, bind: Binder, buckets: number): Promise<void> {
+  for (let first = 0; first < buckets; first += defaults.sweepBucketsPerCall) {
+    const length = Math.min(defaults.sweepBucketsPerCall, buckets - first);
+    const query = bind(claimJobs, {
+      workerId: "housekeeping",
+      buckets: Array.from({ length }, (_, i) => first + i),
+      after: null,
+      limit: 0,
+      run: defaults.runMax,
+      retries: 0,
+      suspects: 0,
+      leaseMs: 0n,
+      knownTokens: null,
+      now: seams.clock.databaseNow(),
+    });
+    await seams.database.run(query);
+  }
+}
+
+async function keepArchive(
+  seams: HousekeepingSeams,
+  bind: Binder,
+  queue: string,
+): Promise<{ made: number; dropped: number }> {
+  const now = seams.clock.databaseNow();
+  const [strays] = await seams.database.run(bind(countStrayArchived, {}));
+  if (Number(strays?.strays ?? 0) > 0)
+    seams.events.emit("archive:strayed", { queue, rows: Number(strays?.strays) });
+  const [made] = await seams.database.run(bind(makeArchiveDays, { days: defaults.archiveDaysAhead, now }));
+  const [dropped] = await seams.database.run(bind(dropArchiveDays, { now }));
+  return { made: made?.made ?? 0, dropped: dropped?.dropped ?? 0 };
+}
+
+async function sample(seams: HousekeepingSeams, bind: Binder): Promise<void> {
+  const now = seams.clock.databaseNow();
+  const [counts] = await seams.database.run(bind(countJobs, { now }));
+  await seams.database.run(
+    bind(takeSample, { now, counts: JSON.stringify(counts ?? {}), keepMs: defaults.samplesKeepMs }),
+  );
+}
+
+function countOf(rows: readonly { readonly removed: string }[]): number {
+  return Number(rows[0]?.removed ?? 0);
+}

@@ -1,0 +1,58 @@
+import type { Tx } from "../seams/database.js";
+
+/** Where a job is in its life. The first four are in the queue's table, the last two in its archive. */
+export type JobStatus = "scheduled" | "pending" | "processing" | "dead_letter" | "completed" | "discarded";
+
+/** One failed attempt. The ten newest are kept. */
+export interface AttemptError {
+  readonly at: string;
+  readonly attempt: number;
+  readonly worker: string | null;
+  readonly token: string;
+  readonly message: string;
+}
+
+interface JobFields<K extends string, P> {
+  readonly id: string;
+  readonly queue: string;
+  readonly kind: K;
+  readonly payload: P;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly partitionKey: string;
+  readonly bucket: number;
+  /** The place in its line. */
+  readonly seq: bigint;
+  readonly maxAttempts: number;
+  /** Attempts that ended without an outcome: the lease ran out, or the worker was lost. */
+  readonly crashes: number;
+  readonly priority: number;
+  readonly availableAt: Date;
+  readonly createdAt: Date;
+  readonly idempotencyKey: string | null;
+  readonly lastError: string | null;
+}
+
+/** A job as its worker holds it. */
+export interface ClaimedJob<K extends string = string, P = unknown> extends JobFields<K, P> {
+  /** 1 on the first attempt. */
+  readonly attempt: number;
+  readonly workerId: string;
+  /** Rises along every partition key, over rows and attempts; hand it to whatever you write to, or to lh.fence(). */
+  readonly fenceToken: bigint;
+  readonly claimedAt: Date;
+  readonly leaseExpiresAt: Date;
+  /** Runs your writes and the completion of this job in one commit. With a lost lease both roll back (LeaseLostError). */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+/** A job as an operator sees it. */
+export interface JobRecord<K extends string = string, P = unknown> extends JobFields<K, P> {
+  readonly status: JobStatus;
+  readonly attempts: number;
+  readonly claimedBy: string | null;
+  readonly claimedAt: Date | null;
+  readonly leaseExpiresAt: Date | null;
+  readonly fenceToken: bigint;
+  readonly errors: readonly AttemptError[];
+  readonly finishedAt: Date | null;
+}

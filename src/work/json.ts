@@ -1,0 +1,81 @@
+import { InvalidPayloadError, PayloadTooLargeError } from "../errors.js";
+import { defaults } from "../settings.js";
+
+/**
+ * JSON text for a value that comes back from the database equal, or a clear error before any SQL. JSON.stringify alone drops,
+ * rounds or renames a dozen things silently; PostgreSQL refuses NUL and lone surrogates in jsonb. Properties whose value is
+ * undefined are left out, as TypeScript's optional properties expect.
+ */
+export function toJson(what: string, value: unknown, limitBytes: number): string {
+  check(value, what, []);
+  const text = JSON.stringify(value);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > limitBytes) throw new PayloadTooLargeError(what, bytes, limitBytes);
+  return text;
+}
+
+/** True for text that PostgreSQL can store: no NUL, no half of a surrogate pair. */
+export function isStorableText(text: string): boolean {
+  return !text.includes("\u0000") && text.isWellFormed();
+}
+
+/** For what is written about a failure: the same characters are replaced, never rejected, and the text is cut. */
+export function storableText(text: string): string {
+  return text.slice(0, defaults.errorTextMax).toWellFormed().replaceAll("\u0000", "\ufffd");
+}
+
+function check(value: unknown, path: string, above: readonly object[]): void {
+  switch (typeof value) {
+    case "string":
+      if (!isStorableText(value))
+        throw new InvalidPayloadError(path, "the text has a NUL character or a lone surrogate");
+      return;
+    case "boolean":
+      return;
+    case "number":
+      if (!Number.isFinite(value)) throw new InvalidPayloadError(path, `${value} is not a JSON number`);
+      return;
+    case "object":
+      if (value !== null) checkObject(value, path, above);
+      return;
+    case "bigint":
+      throw new InvalidPayloadError(path, "a BigInt is not JSON; pass it as text");
+    default:
+      throw new InvalidPayloadError(path, `${typeof value} is not JSON`);
+  }
+}
+
+function checkObject(value: object, path: string, above: readonly object[]): void {
+  if (above.includes(value)) throw new InvalidPayloadError(path, "it contains itself");
+  if (above.length >= defaults.payloadDepthMax) {
+    throw new InvalidPayloadError(path, `it is nested deeper than ${defaults.payloadDepthMax} levels`);
+  }
+  const chain = [...above, value];
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) check(value[i], `${path}[${i}]`, chain);
+    return;
+  }
+  if ("toJSON" in value && typeof value.toJSON === "function") {
+    throw new InvalidPayloadError(
+      path,
+      `a ${nameOf(value)} comes back as something else; convert it to plain JSON first`,
+    );
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw new InvalidPayloadError(
+      path,
+      `a ${nameOf(value)} is not a plain object; convert it to plain JSON first`,
+    );
+  }
+  for (const [key, item] of Object.entries(value)) {
+    if (!isStorableText(key))
+      throw new InvalidPayloadError(path, "a property name has a NUL character or a lone surrogate");
+    if (item !== undefined) check(item, `${path}.${key}`, chain);
+  }
+}
+
+function nameOf(value: object): string {
+  const maker: unknown = value.constructor;
+  return typeof maker === "function" && maker.name !== "" ? maker.name : "class instance";
+}

@@ -1,0 +1,115 @@
+import { InvalidKeyError, InvalidOptionError } from "../errors.js";
+import type { Events } from "../events.js";
+import { defaults, wholeNumber } from "../settings.js";
+import { isStorableText, toJson } from "./json.js";
+import type { QueueSettings } from "./queue-settings.js";
+
+/** What a producer may say about a job, besides its kind and payload. */
+export interface EnqueueOptions {
+  /** The stream it belongs to; without one it is ordered with nothing. At most 512 bytes. */
+  readonly partitionKey?: string;
+  /** Within the dedupe window a second job with this key is not created. At most 512 bytes. */
+  readonly idempotencyKey?: string;
+  readonly availableAt?: Date;
+  readonly delayMs?: number;
+  /** Lower runs earlier; counts in queues with order: "none" only. */
+  readonly priority?: number;
+  readonly maxAttempts?: number;
+  readonly headers?: Readonly<Record<string, unknown>>;
+}
+
+/** A job that has been checked and turned into JSON, ready for the database. */
+export interface NewJob {
+  readonly id: string;
+  readonly json: string;
+  readonly idempotencyKey: string | null;
+}
+
+export interface NewJobInput extends EnqueueOptions {
+  readonly kind: string;
+  readonly payload: unknown;
+}
+
+/** Checks everything a producer gave. Raises a coded error before any SQL; nothing is written then. */
+export function newJob(
+  input: NewJobInput,
+  id: string,
+  queue: { readonly settings: QueueSettings; readonly events: Events },
+): NewJob {
+  const { settings } = queue;
+  checkKey("kind", input.kind, defaults.kindBytesMax);
+  if (input.partitionKey !== undefined) checkKey("partition key", input.partitionKey, defaults.keyBytesMax);
+  if (input.idempotencyKey !== undefined)
+    checkKey("idempotency key", input.idempotencyKey, defaults.keyBytesMax);
+  const payload = toJson("payload", input.payload, settings.payloadLimitBytes);
+  const headers =
+    input.headers === undefined
+      ? undefined
+      : toJson("headers", plain(input.headers), settings.payloadLimitBytes);
+  if (payload.length > defaults.payloadWarningBytes) {
+    queue.events.emit("payload:warned", {
+      queue: settings.name,
+      kind: input.kind,
+      bytes: Buffer.byteLength(payload),
+    });
+  }
+  const fields = {
+    id,
+    kind: input.kind,
+    partition_key: input.partitionKey,
+    idempotency_key: input.idempotencyKey,
+    priority: optionalNumber("priority", input.priority, -defaults.priorityMax, defaults.priorityMax),
+    max_attempts: optionalNumber(
+      "maxAttempts",
+      input.maxAttempts ?? settings.maxAttempts,
+      1,
+      defaults.maxAttemptsMax,
+    ),
+    ...dueTime(input),
+  };
+  const rest = JSON.stringify(fields).slice(0, -1);
+  const json = `${rest},"payload":${payload}${headers === undefined ? "" : `,"headers":${headers}`}}`;
+  return { id, json, idempotencyKey: input.idempotencyKey ?? null };
+}
+
+function checkKey(what: string, value: unknown, bytesMax: number): void {
+  if (typeof value !== "string") throw new InvalidKeyError(what, value, "it is not text");
+  if (value === "") throw new InvalidKeyError(what, value, "it is empty");
+  if (!isStorableText(value))
+    throw new InvalidKeyError(what, value, "it has a NUL character or a lone surrogate");
+  const bytes = Buffer.byteLength(value);
+  if (bytes > bytesMax)
+    throw new InvalidKeyError(what, value, `it has ${bytes} bytes, the limit is ${bytesMax}`);
+}
+
+function plain(headers: unknown): object {
+  if (typeof headers !== "object" || headers === null || Array.isArray(headers)) {
+    throw new InvalidOptionError("headers", headers, "an object");
+  }
+  return headers;
+}
+
+function dueTime(options: EnqueueOptions): { available_at?: string; delay_ms?: number } {
+  const { availableAt, delayMs } = options;
+  if (availableAt !== undefined && delayMs !== undefined) {
+    throw new InvalidOptionError("delayMs", delayMs, "left out when availableAt is given");
+  }
+  if (delayMs !== undefined) {
+    return { delay_ms: wholeNumber("delayMs", delayMs, { fallback: 0, min: 0, max: defaults.delayMsMax }) };
+  }
+  if (availableAt === undefined) return {};
+  const ms = availableAt instanceof Date ? availableAt.getTime() : Number.NaN;
+  if (!Number.isFinite(ms) || ms < 0 || ms > 253_402_300_799_000) {
+    throw new InvalidOptionError("availableAt", availableAt, "a valid Date between the years 1970 and 9999");
+  }
+  return { available_at: availableAt.toISOString() };
+}
+
+function optionalNumber(
+  option: string,
+  value: number | undefined,
+  min: number,
+  max: number,
+): number | undefined {
+  return value === undefined ? undefined : wholeNumber(option, value, { fallback: 0, min, max });
+}

@@ -1,0 +1,15 @@
+import type { Binder } from "../database/bind.js";
+import type { GuardedDatabase } from "../database/guarded-database.js";
+import type { Events } from "../events.js";
+import type { Clock } from "../seams/clock.js";
+import type { QueueSettings } from "./queue-settings.js";
+
+/** What every verb of a queue is given: the queue as it is stored, and its surroundings. */
+export interface QueueSeams {
+  readonly settings: QueueSettings;
+  readonly database: GuardedDatabase;
+  readonly bind: Binder;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly newId: () => string;
+}

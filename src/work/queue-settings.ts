@@ -1,0 +1,116 @@
+import { InvalidOptionError, QueueMismatchError } from "../errors.js";
+import { defaults, flag, oneOf, wholeNumber } from "../settings.js";
+
+/** What a user may say when a queue is opened. What is left out is taken from the stored queue, or from the defaults. */
+export interface QueueOptions {
+  /** "key": rows of one partition key run one after the other, in order. "none": by priority and due time. */
+  readonly order?: "key" | "none";
+  /** With order "key": earlier means committed earlier, at the price of a lock per key in each enqueuing transaction. */
+  readonly strict?: boolean;
+  /** "continue": a dead letter lets its key go on. "park": it holds its key until a person retries or discards it. */
+  readonly onDeadLetter?: "continue" | "park";
+  readonly buckets?: number;
+  readonly ring?: "rendezvous" | "consistent";
+  /** How long finished jobs are kept in the archive; 0 keeps none. Whole days are dropped at once. */
+  readonly retentionMs?: number;
+  /** How long an idempotency key answers, counted from the enqueue, and at least until its job has finished. */
+  readonly dedupeWindowMs?: number;
+  /** Not stored: the limits of this process. */
+  readonly payloadLimitBytes?: number;
+  readonly maxAttempts?: number;
+}
+
+/** A queue as it is stored, with this process's limits. Complete and frozen. */
+export interface QueueSettings {
+  readonly name: string;
+  readonly schema: string;
+  readonly order: "key" | "none";
+  readonly strict: boolean;
+  readonly onDeadLetter: "continue" | "park";
+  readonly buckets: number;
+  readonly ring: "rendezvous" | "consistent";
+  readonly retentionMs: number;
+  readonly dedupeWindowMs: number;
+  readonly payloadLimitBytes: number;
+  readonly maxAttempts: number;
+}
+
+const tenYearsMs = 10 * 365 * 24 * 3_600_000;
+
+/** Options with defaults filled in, checked. Raises InvalidOptionError before any SQL. */
+export function qualified(name: string, schema: string, options: QueueOptions): QueueSettings {
+  const order = oneOf("order", options.order, ["key", "none"], "key");
+  const strict = flag("strict", options.strict, false);
+  const onDeadLetter = oneOf("onDeadLetter", options.onDeadLetter, ["continue", "park"], "continue");
+  if (order === "none" && strict)
+    throw new InvalidOptionError("strict", true, 'left out: a queue with order "none" has no order to keep');
+  if (order === "none" && onDeadLetter === "park") {
+    throw new InvalidOptionError(
+      "onDeadLetter",
+      "park",
+      '"continue": in a queue with order "none" there is no key to hold',
+    );
+  }
+  return Object.freeze({
+    name,
+    schema,
+    order,
+    strict,
+    onDeadLetter,
+    buckets: wholeNumber("buckets", options.buckets, {
+      fallback: defaults.buckets,
+      min: 1,
+      max: defaults.bucketsMax,
+    }),
+    ring: oneOf("ring", options.ring, ["rendezvous", "consistent"], defaults.ring),
+    retentionMs: wholeNumber("retentionMs", options.retentionMs, {
+      fallback: defaults.retentionMs,
+      min: 0,
+      max: tenYearsMs,
+    }),
+    dedupeWindowMs: wholeNumber("dedupeWindowMs", options.dedupeWindowMs, {
+      fallback: defaults.dedupeWindowMs,
+      min: 1_000,
+      max: tenYearsMs,
+    }),
+    payloadLimitBytes: wholeNumber("payloadLimitBytes", options.payloadLimitBytes, {
+      fallback: defaults.payloadLimitBytes,
+      min: 2,
+      max: 16_777_216,
+    }),
+    maxAttempts: wholeNumber("maxAttempts", options.maxAttempts, {
+      fallback: defaults.maxAttempts,
+      min: 1,
+      max: defaults.maxAttemptsMax,
+    }),
+  });
+}
+
+const storedOptions = [
+  "order",
+  "strict",
+  "onDeadLetter",
+  "buckets",
+  "ring",
+  "retentionMs",
+  "dedupeWindowMs",
+] as const;
+
+/** The stored queue with this process's limits; an option that was given and disagrees is an error. */
+export function agreed(
+  stored: Omit<QueueSettings, "payloadLimitBytes" | "maxAttempts">,
+  options: QueueOptions,
+): QueueSettings {
+  const differences: string[] = [];
+  for (const option of storedOptions) {
+    const wanted = options[option];
+    if (wanted !== undefined && wanted !== stored[option]) {
+      differences.push(
+        `${option} is ${JSON.stringify(stored[option])}, you asked for ${JSON.stringify(wanted)}`,
+      );
+    }
+  }
+  if (differences.length > 0) throw new QueueMismatchError(stored.name, differences);
+  const { payloadLimitBytes, maxAttempts } = qualified(stored.name, stored.schema, { ...options, ...stored });
+  return Object.freeze({ ...stored, payloadLimitBytes, maxAttempts });
+}

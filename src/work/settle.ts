@@ -1,0 +1,75 @@
+import { settleJobs } from "../database/statements.generated.js";
+import type { Query } from "../seams/database.js";
+import type { ClaimedJob } from "./job.js";
+import type { Outcome } from "./outcome.js";
+import type { QueueSeams } from "./queue-seams.js";
+
+export interface Settlement {
+  readonly job: Pick<ClaimedJob, "id" | "workerId" | "fenceToken">;
+  readonly outcome: Outcome;
+}
+
+/**
+ * Writes outcomes, one statement for each worker among them. Says for each, in the order given, whether the row
+ * was still held. What was not held was not touched. May be repeated after an ambiguous commit.
+ */
+export async function settle(
+  seams: QueueSeams,
+  settlements: readonly Settlement[],
+): Promise<readonly boolean[]> {
+  const held = new Map<string, boolean>();
+  for (const group of groupByWorker(settlements)) {
+    const rows = await seams.database.run(settleQuery(seams, group, false), settleQuery(seams, group, true));
+    for (const row of rows) held.set(row.id, row.held);
+    announce(seams, group, rows);
+  }
+  return settlements.map(({ job }) => held.get(job.id) === true);
+}
+
+export type SettleRow = NonNullable<(typeof settleJobs)["row"]>;
+
+export function settleQuery(
+  seams: QueueSeams,
+  settlements: readonly Settlement[],
+  again: boolean,
+): Query<SettleRow> {
+  const outcomes = settlements.map(({ job, outcome }) => ({
+    id: job.id,
+    token: job.fenceToken.toString(),
+    outcome: outcome.is,
+    error: "error" in outcome ? outcome.error : undefined,
+    delay_ms: outcome.is === "retry" && outcome.delayMs !== null ? outcome.delayMs : undefined,
+  }));
+  const workerId = settlements[0]?.job.workerId ?? "";
+  return seams.bind(settleJobs, {
+    outcomes: JSON.stringify(outcomes),
+    workerId,
+    again,
+    now: seams.clock.databaseNow(),
+  });
+}
+
+export function announce(
+  seams: QueueSeams,
+  settlements: readonly Settlement[],
+  rows: readonly SettleRow[],
+): void {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const queue = seams.settings.name;
+  for (const { job, outcome } of settlements) {
+    const row = byId.get(job.id);
+    if (row?.held === true)
+      seams.events.emit("job:settled", { queue, id: job.id, outcome: outcome.is, status: row.status ?? "" });
+    else seams.events.emit("lease:lost", { queue, id: job.id, token: job.fenceToken, during: outcome.is });
+  }
+}
+
+function groupByWorker(settlements: readonly Settlement[]): Settlement[][] {
+  const groups = new Map<string, Settlement[]>();
+  for (const settlement of settlements) {
+    const group = groups.get(settlement.job.workerId) ?? [];
+    groups.set(settlement.job.workerId, group);
+    group.push(settlement);
+  }
+  return [...groups.values()];
+}
