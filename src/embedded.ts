@@ -1,4 +1,4 @@
-export { EmbeddedPostgresError } from "./adapters/embedded-postgres/embedded-postgres-error.js";
 export type { PostgresServer } from "./adapters/embedded-postgres/postgres-server.js";
 export type { StopMode } from "./adapters/embedded-postgres/postmaster.js";
 export { type StartPostgresOptions, startPostgres } from "./adapters/embedded-postgres/start-postgres.js";
+export { EmbeddedPostgresError } from "./errors.js";

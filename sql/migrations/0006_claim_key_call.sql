@@ -35,7 +35,7 @@ begin
   if v_buckets is null then return; end if;
   perform leasehold.inbox_promote(v_buckets, 1000, v_now);
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
-  for v_round in 1..2 loop
+  for v_round in 1..3 loop -- give back, check, take
     select array_agg(f.tid) filter (where f.act = 'take') as tids,
            array_agg(f.head) filter (where f.act = 'take') as heads,
            array_agg(f.place) filter (where f.act = 'take') as places,

@@ -9,8 +9,8 @@
 -- the second fills up from wherever there is more. The token is drawn when the row locks are held: a row that another
 -- claim had and gave back in between gets the higher one.
 --
--- Lost rows sit in front of what is pending. The first p_look rows of each bucket are looked at, which finds them sooner or
--- later because everything in front of them is claimed and finished.
+-- Lost rows sit in front of what is pending, so only the rows before the first pending one of each bucket are looked at. One that
+-- has newer, more urgent rows before it is found when those have been claimed.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, priority, available_at, seq) where in_line;
 
@@ -22,9 +22,9 @@ returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, par
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
-  c_look constant int := 200;  -- rows of a bucket looked at for lost ones
+  c_look constant int := 200;  -- rows in process of a bucket that are looked at
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_share int := greatest(1, p_limit / greatest(1, cardinality(p_buckets)));
+  v_share int := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(p_buckets))));
   v_dead text[]; v_lost uuid[]; v_token bigint; v_more tid[];
   w record;
 begin
@@ -91,9 +91,16 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set j
 declare
   v_ids uuid[];
 begin
-  select array_agg(r.id) into v_ids from unnest(p_buckets) b cross join lateral (
+  select array_agg(r.id) into v_ids from unnest(p_buckets) b
+  left join lateral (
+    select j.priority, j.available_at, j.seq from leasehold.inbox j
+    where j.in_line and j.partition_bucket = b and j.status = 'pending'
+    order by j.priority, j.available_at, j.seq limit 1) f on true
+  cross join lateral (
     select j.id, j.status, j.claimed_by, j.lease_expires_at, j.lease_generation from leasehold.inbox j
-    where j.in_line and j.partition_bucket = b order by j.priority, j.available_at, j.seq limit p_look) r
+    where j.in_line and j.partition_bucket = b and (j.priority, j.available_at, j.seq)
+      < (coalesce(f.priority, 2147483647), coalesce(f.available_at, 'infinity'), coalesce(f.seq, 9223372036854775807))
+    order by j.priority, j.available_at, j.seq limit p_look) r
   where r.status = 'processing' and (r.lease_expires_at <= p_now or r.claimed_by = any(p_dead)
     or (p_known is not null and r.claimed_by = p_worker and r.lease_generation <> all(p_known)));
   return v_ids;

@@ -33,16 +33,19 @@ async function removeAbandoned(path: string): Promise<boolean> {
 /** Returns false when a process that may be the server is alive but does not answer: then nothing is touched. */
 async function stopServerOf(dataPath: string): Promise<boolean> {
   const server = await findLiveServer(dataPath);
-  if (server === undefined) {
-    const claim = await readServerClaim(dataPath);
-    return claim === undefined || !isProcessAlive(claim.pid);
-  }
+  if (server === undefined) return hasEnded(dataPath);
   process.kill(server.pid, "SIGQUIT");
   for (let attempt = 0; attempt < STOP_POLLS_MAX; attempt += 1) {
-    if (!isProcessAlive(server.pid)) return true;
+    if (await hasEnded(dataPath)) return true;
     await sleep(STOP_POLL_MS);
   }
   return false;
+}
+
+/** The server's last act is to remove its file. The process itself may stay listed until its parent looks. */
+async function hasEnded(dataPath: string): Promise<boolean> {
+  const claim = await readServerClaim(dataPath);
+  return claim === undefined || !isProcessAlive(claim.pid);
 }
 
 const STOP_POLL_MS = 20;

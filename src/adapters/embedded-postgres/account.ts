@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { EmbeddedPostgresError } from "./embedded-postgres-error.js";
+import { EmbeddedPostgresError } from "../../errors.js";
 
 /** The operating system account that the server runs under when it cannot run under our own. */
 export interface Account {

@@ -25,7 +25,8 @@ export function guardExit(throwAwayFolder?: string): ExitGuard {
 
 /**
  * Each line read is the process to stop, or empty. At the end of input the last one counts. A throw-away server is
- * stopped at once (QUIT); a kept one in good order (INT), so that its next start needs no recovery.
+ * stopped at once (QUIT); a kept one in good order (INT), so that its next start needs no recovery. The server's last
+ * act is to remove its postmaster.pid; where nobody reaps ended processes, as in many containers, only that tells.
  */
 const SHELL_GUARD = `
 pid=
@@ -35,10 +36,15 @@ while read -r line; do
 done
 if [ -n "$pid" ]; then
   kill -s "$1" "$pid"
-  tries=0
-  while kill -0 "$pid" && [ "$tries" -lt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
 fi
-if [ -n "$2" ]; then rm -rf -- "$2" || { sleep 1; rm -rf -- "$2"; }; fi
+if [ -n "$2" ]; then
+  tries=0
+  while [ -e "$2/data/postmaster.pid" ] && kill -0 "$pid" && [ "$tries" -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  rm -rf -- "$2" || { sleep 1; rm -rf -- "$2"; }
+fi
 `;
 
 function guardByShell(throwAwayFolder?: string): ExitGuard {

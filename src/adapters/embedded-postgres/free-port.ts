@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { EmbeddedPostgresError } from "./embedded-postgres-error.js";
+import { EmbeddedPostgresError } from "../../errors.js";
 
 /** A port that nobody listens on at this moment. Another process may take it before the server does. */
 export async function pickFreePort(): Promise<number> {

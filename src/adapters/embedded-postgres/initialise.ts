@@ -1,10 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { chown, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { EmbeddedPostgresError, systemErrorCode } from "./embedded-postgres-error.js";
+import { EmbeddedPostgresError } from "../../errors.js";
 import type { ExitGuard } from "./exit-guard.js";
 import { type Programs, startProgram } from "./programs.js";
 import { DATA_FOLDER, type ServerFolder } from "./server-folder.js";
+import { systemErrorCode } from "./system-error-code.js";
 
 export interface InitialisePlan {
   readonly programs: Programs;

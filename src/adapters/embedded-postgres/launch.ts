@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { EmbeddedPostgresError } from "../../errors.js";
 import { askServer } from "./ask-server.js";
-import { EmbeddedPostgresError } from "./embedded-postgres-error.js";
 import { pickFreePort } from "./free-port.js";
 import { findLiveServer, type LiveServer } from "./live-server.js";
 import { Postmaster, type PostmasterPlan } from "./postmaster.js";

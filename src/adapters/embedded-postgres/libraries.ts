@@ -1,6 +1,7 @@
 import { mkdir, readFile, readlink, rm, stat, symlink } from "node:fs/promises";
 import { basename, delimiter, join } from "node:path";
-import { EmbeddedPostgresError, systemErrorCode } from "./embedded-postgres-error.js";
+import { EmbeddedPostgresError } from "../../errors.js";
+import { systemErrorCode } from "./system-error-code.js";
 
 /**
  * The server finds its libraries through symbolic links that npm packages cannot hold: the package of binaries makes

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { askServer } from "./ask-server.js";
-import { systemErrorCode } from "./embedded-postgres-error.js";
+import { systemErrorCode } from "./system-error-code.js";
 
 export interface LiveServer {
   readonly pid: number;

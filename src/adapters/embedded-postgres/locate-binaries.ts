@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { EmbeddedPostgresError } from "./embedded-postgres-error.js";
+import { EmbeddedPostgresError } from "../../errors.js";
 
 export interface Binaries {
   /** The folder with `bin`, `lib` and `share` in it. */

@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { EmbeddedPostgresError } from "./embedded-postgres-error.js";
+import { EmbeddedPostgresError } from "../../errors.js";
 import type { Launched, LaunchPlan } from "./launch.js";
 import { launch } from "./launch.js";
 import type { LiveServer } from "./live-server.js";

@@ -1,5 +1,6 @@
 import { chmod, lstat, mkdir } from "node:fs/promises";
-import { EmbeddedPostgresError, systemErrorCode } from "./embedded-postgres-error.js";
+import { EmbeddedPostgresError } from "../../errors.js";
+import { systemErrorCode } from "./system-error-code.js";
 
 /**
  * Makes a folder that only we can write to, or checks that an existing one is so. The name is known to everybody and

@@ -2,8 +2,9 @@ import type { Stats } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname } from "node:path";
+import { EmbeddedPostgresError } from "../../errors.js";
 import type { Account } from "./account.js";
-import { EmbeddedPostgresError, systemErrorCode } from "./embedded-postgres-error.js";
+import { systemErrorCode } from "./system-error-code.js";
 
 /**
  * Says whether the account may pass through every folder down to the path. Parts that do not exist yet count as open,

@@ -1,10 +1,10 @@
 import { chmod, cp, mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Account } from "./account.js";
-import { systemErrorCode } from "./embedded-postgres-error.js";
 import type { Binaries } from "./locate-binaries.js";
 import { makePrivateFolder } from "./private-folder.js";
 import { isReachable, reachableTemporaryFolder } from "./reach.js";
+import { systemErrorCode } from "./system-error-code.js";
 
 /**
  * The folder to run the server programs from: the installed one, or a copy of it when the account cannot reach it, for

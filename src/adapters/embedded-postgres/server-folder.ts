@@ -2,10 +2,11 @@ import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { chmod, mkdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { EmbeddedPostgresError } from "../../errors.js";
 import { type Account, chooseAccount } from "./account.js";
-import { EmbeddedPostgresError, systemErrorCode } from "./embedded-postgres-error.js";
 import { makePrivateFolder } from "./private-folder.js";
 import { isReachable, reachableTemporaryFolder } from "./reach.js";
+import { systemErrorCode } from "./system-error-code.js";
 import { makeThrowAwayFolder } from "./throw-away-folder.js";
 
 /** A folder of ours for one server, with the server's data in a folder within it. */

@@ -1,4 +1,4 @@
-import { EmbeddedPostgresError } from "./embedded-postgres-error.js";
+import { EmbeddedPostgresError } from "../../errors.js";
 
 /** The `postgres` parameters for every setting that stays the same over restarts; the caller's own come last and win. */
 export function settingParameters({

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { EmbeddedPostgresError } from "../../errors.js";
 import { removeAbandonedFolders } from "./abandoned-folders.js";
-import { EmbeddedPostgresError } from "./embedded-postgres-error.js";
 import { type ExitGuard, guardExit } from "./exit-guard.js";
 import { initialise } from "./initialise.js";
 import { launch } from "./launch.js";

@@ -1,9 +1,3 @@
-/** PostgreSQL could not be found, prepared, started or stopped. The message says which, and what to do. */
-export class EmbeddedPostgresError extends Error {
-  readonly code = "LH_EMBEDDED_POSTGRES";
-  override readonly name = "EmbeddedPostgresError";
-}
-
 /** The `code` of a system error such as `EEXIST`, so that callers can tell the expected ones apart. */
 export function systemErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;

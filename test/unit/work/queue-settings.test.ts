@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import { QueueMismatchError } from "../../../src/errors.js";
+import { defaults, flag, oneOf, wholeNumber } from "../../../src/settings.js";
+import { agreed, type QueueOptions, qualified } from "../../../src/work/queue-settings.js";
+
+const make = (options: QueueOptions) => qualified("inbox", "leasehold", options);
+const refused = (option: string) => expect.objectContaining({ code: "LH_INVALID_OPTION", option });
+
+test("a queue without options has the defaults and can't be changed", () => {
+  expect(make({})).toEqual({
+    name: "inbox",
+    schema: "leasehold",
+    order: "key",
+    strict: false,
+    onDeadLetter: "continue",
+    buckets: 360,
+    ring: "rendezvous",
+    retentionMs: 604_800_000,
+    dedupeWindowMs: 604_800_000,
+    payloadLimitBytes: 65_536,
+    maxAttempts: 5,
+  });
+  expect(Object.isFrozen(make({}))).toBe(true);
+});
+
+describe("an option outside of its range is refused by name", () => {
+  const ranges: readonly (readonly [option: keyof QueueOptions, min: number, max: number])[] = [
+    ["buckets", 1, 1_024],
+    ["retentionMs", 0, 315_360_000_000],
+    ["dedupeWindowMs", 1_000, 315_360_000_000],
+    ["payloadLimitBytes", 2, 16_777_216],
+    ["maxAttempts", 1, 1_000],
+  ];
+
+  test.each(ranges)("%s from %d to %d", (option, min, max) => {
+    expect(make({ [option]: min })).toMatchObject({ [option]: min });
+    expect(make({ [option]: max })).toMatchObject({ [option]: max });
+    for (const value of [min - 1, max + 1, min + 0.5, Number.NaN, Number.POSITIVE_INFINITY, `${min}`, null]) {
+      expect(() => make({ [option]: value })).toThrow(refused(option));
+    }
+  });
+
+  test.each(["order", "onDeadLetter", "ring"] as const)("%s is one of its words", (option) => {
+    for (const value of ["", "KEY", "other", null, 1, {}]) {
+      expect(() => make({ [option]: value })).toThrow(refused(option));
+    }
+  });
+
+  test("strict is true or false", () => {
+    for (const strict of [0, 1, "true", null]) {
+      expect(() => make({ strict } as unknown as QueueOptions)).toThrow(refused("strict"));
+    }
+  });
+});
+
+test("order none has neither a strict order nor keys to park", () => {
+  expect(() => make({ order: "none", strict: true })).toThrow(refused("strict"));
+  expect(() => make({ order: "none", onDeadLetter: "park" })).toThrow(refused("onDeadLetter"));
+  expect(make({ order: "none", strict: false, onDeadLetter: "continue" })).toMatchObject({ order: "none" });
+});
+
+describe("a stored queue", () => {
+  const {
+    payloadLimitBytes: _limit,
+    maxAttempts: _attempts,
+    ...stored
+  } = make({ buckets: 12, ring: "consistent" });
+
+  test("is taken as it is where nothing else is asked for", () => {
+    expect(agreed(stored, {})).toEqual({ ...stored, payloadLimitBytes: 65_536, maxAttempts: 5 });
+  });
+
+  test("agrees with its own settings, and takes the limits of this process", () => {
+    const options: QueueOptions = { order: "key", buckets: 12, payloadLimitBytes: 100, maxAttempts: 2 };
+    expect(agreed(stored, options)).toMatchObject({ buckets: 12, payloadLimitBytes: 100, maxAttempts: 2 });
+  });
+
+  test("names every option that disagrees, with both values", () => {
+    const options: QueueOptions = { order: "none", buckets: 360, ring: "rendezvous", retentionMs: 0 };
+    expect(() => agreed(stored, options)).toThrow(QueueMismatchError);
+    expect(() => agreed(stored, options)).toThrow(
+      /order is "key", you asked for "none"; buckets is 12, you asked for 360; ring .*; retentionMs is 604800000, you asked for 0/,
+    );
+  });
+});
+
+test("the readers of options take the fallback for what is left out, and nothing of another type", () => {
+  const range = { fallback: 3, min: 1, max: 5 };
+  expect(wholeNumber("n", undefined, range)).toBe(3);
+  expect(wholeNumber("n", 5, range)).toBe(5);
+  expect(() => wholeNumber("n", 6, range)).toThrow(
+    "The option n is 6; it must be a whole number from 1 to 5.",
+  );
+  expect(() => wholeNumber("n", 2 ** 53, { ...range, max: Number.MAX_VALUE })).toThrow(refused("n"));
+  expect(oneOf("w", undefined, ["a", "b"], "b")).toBe("b");
+  expect(() => oneOf<string>("w", "c", ["a", "b"], "b")).toThrow(
+    'The option w is "c"; it must be one of a, b.',
+  );
+  expect(flag("f", undefined, true)).toBe(true);
+  expect(flag("f", false, true)).toBe(false);
+});
+
+test("every default lies within the limits that stand beside it, and none can be changed", () => {
+  expect(Object.isFrozen(defaults)).toBe(true);
+  expect(defaults.buckets).toBeLessThanOrEqual(defaults.bucketsMax);
+  expect(defaults.maxAttempts).toBeLessThanOrEqual(defaults.maxAttemptsMax);
+  expect(defaults.claimLimit).toBeLessThanOrEqual(defaults.claimLimitMax);
+  expect(defaults.listLimit).toBeLessThanOrEqual(defaults.listLimitMax);
+  expect(defaults.payloadWarningBytes).toBeLessThan(defaults.payloadLimitBytes);
+  expect(defaults.payloadLimitBytes).toBeLessThan(defaults.enqueueBatchBytesMax);
+});
