@@ -16,11 +16,11 @@ import { defaults, wholeNumber } from "./settings.js";
 
 export interface ConnectOptions {
   /** Where the database is; DATABASE_URL when left out. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** A pool of yours instead; close() leaves it open. */
   readonly pool?: PostgresPool;
   /** LEASEHOLD_SCHEMA, or "leasehold". */
-  readonly schema?: string;
+  readonly schema?: string | undefined;
   readonly connectionsMax?: number;
   /** Gets a line for everything worth one. pino, console and the like fit. */
   readonly logger?: Logger;

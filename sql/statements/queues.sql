@@ -12,12 +12,13 @@ select current_setting('server_version_num')::int as version, current_setting('d
 
 -- name: list_migrations
 -- Locks nothing; the table has a row per migration and queue.
--- row: id int, queue text
-select id, queue from leasehold.migrations order by queue, id;
+-- row: id int, queue text, checksum text
+select id, queue, checksum from leasehold.migrations order by queue, id;
 
 -- name: record_migration
 -- Locks the row it inserts; migrations run one at a time under an advisory lock.
-insert into leasehold.migrations (id, queue, name) values (:id::int, :queue::text, :name::text) on conflict do nothing;
+insert into leasehold.migrations (id, queue, name, checksum) values (:id::int, :queue::text, :name::text, :checksum::text)
+on conflict (queue, id) do update set name = excluded.name, checksum = excluded.checksum, applied_at = now();
 
 -- name: insert_queue
 -- Locks the row it inserts, by queues_pkey; a queue made by somebody else in the meantime is left as it is.

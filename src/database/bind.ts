@@ -24,8 +24,8 @@ function sqlValue(value: unknown): unknown {
   return value;
 }
 
-/** Eight hex digits; keeps prepared statement names of different queues apart and under 63 characters. */
-function shortHash(text: string): string {
+/** Eight hex digits (FNV-1a): tells texts apart in names and checksums; nothing depends on it being secret or even. */
+export function shortHash(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return (hash >>> 0).toString(16).padStart(8, "0");

@@ -4,7 +4,7 @@ import type { Clock } from "../seams/clock.js";
 import type { Tx } from "../seams/database.js";
 import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
-import { binder } from "./bind.js";
+import { binder, shortHash } from "./bind.js";
 import type { GuardedDatabase } from "./guarded-database.js";
 import type { Migration } from "./migration.js";
 import { migrations } from "./migrations.generated.js";
@@ -88,18 +88,34 @@ async function isCurrent(seams: MigrateSeams, names: Names): Promise<boolean> {
   return firstMissing(done, queues as readonly QueueShape[]) === null;
 }
 
+/** The first file that the schema or one queue of it still lacks, or null. A schema newer than the library lacks nothing. */
+export async function missingFile(
+  seams: MigrateSeams,
+  names: Names,
+  queue: QueueShape,
+): Promise<string | null> {
+  const done = await seams.database.run(binder(names)(listMigrations, {}));
+  const applied = new Set(done.map((row) => `${row.queue}#${row.id}`));
+  for (const migration of migrations) {
+    const scope = migration.scope === "schema" ? "" : queue.name;
+    if (scope !== "" && !concerns(migration, queue)) continue;
+    if (!applied.has(`${scope}#${migration.id}`)) return fileName(migration);
+  }
+  return null;
+}
+
 async function createSchema(tx: Tx, names: Names): Promise<void> {
   const { rows } = await tx.query("select 1 from pg_namespace where nspname = $1", [names.schema]);
   if (rows.length === 0) await tx.query(withNames("create schema leasehold", names));
   const table = `create table if not exists leasehold.migrations (
-    id int not null, queue text not null default '', name text not null, applied_at timestamptz not null default now(),
+    id int not null, queue text not null default '', name text not null, checksum text not null, applied_at timestamptz not null default now(),
     primary key (queue, id))`;
   await tx.query(withNames(table, names));
 }
 
 async function applyNext(tx: Tx, names: Names): Promise<{ id: number; name: string; queue: string } | null> {
   const bind = binder(names);
-  const done = (await tx.query(bind(listMigrations, {}).text)).rows as { id: number; queue: string }[];
+  const done = (await tx.query(bind(listMigrations, {}).text)).rows as AppliedMigration[];
   const hasQueues = done.some((row) => row.queue === "" && row.id === 1);
   const queues = hasQueues ? ((await tx.query(bind(listQueues, {}).text)).rows as QueueShape[]) : [];
   const missing = firstMissing(done, queues);
@@ -109,19 +125,29 @@ async function applyNext(tx: Tx, names: Names): Promise<{ id: number; name: stri
   return { id: migration.id, name: migration.name, queue: queue?.name ?? "" };
 }
 
-/** Schema migrations come first, each once; then those of each queue, in the order of their numbers. */
+interface AppliedMigration {
+  readonly id: number;
+  readonly queue: string;
+  readonly checksum: string;
+}
+
+/**
+ * Schema migrations come first, then those of each queue, in the order of their numbers. A file whose text has changed since it ran
+ * runs again: files do not change once they are released, and while they are being written each may be run any number of times.
+ */
 function firstMissing(
-  done: readonly { readonly id: number; readonly queue: string }[],
+  done: readonly AppliedMigration[],
   queues: readonly QueueShape[],
 ): { migration: Migration; queue: QueueShape | null } | null {
-  const applied = new Set(done.map((row) => `${row.queue}#${row.id}`));
+  const applied = new Map(done.map((row) => [`${row.queue}#${row.id}`, row.checksum]));
+  const isMissing = (migration: Migration, queue: string) =>
+    applied.get(`${queue}#${migration.id}`) !== shortHash(migration.sql);
   for (const migration of migrations) {
-    if (migration.scope === "schema" && !applied.has(`#${migration.id}`)) return { migration, queue: null };
+    if (migration.scope === "schema" && isMissing(migration, "")) return { migration, queue: null };
   }
   for (const migration of migrations) {
     for (const queue of queues) {
-      if (concerns(migration, queue) && !applied.has(`${queue.name}#${migration.id}`))
-        return { migration, queue };
+      if (concerns(migration, queue) && isMissing(migration, queue.name)) return { migration, queue };
     }
   }
   return null;
@@ -140,13 +166,19 @@ async function apply(tx: Tx, migration: Migration, names: Names, queue: QueueSha
     await tx.query(sql);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "55P03") throw error;
-    const file = `${String(migration.id).padStart(4, "0")}_${migration.name}`;
-    throw new MigrationError(`${file}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    throw new MigrationError(`${fileName(migration)}: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    });
   }
   const record = binder(names)(recordMigration, {
     id: migration.id,
     queue: queue?.name ?? "",
     name: migration.name,
+    checksum: shortHash(migration.sql),
   });
   await tx.query(record.text, [...record.values]);
+}
+
+function fileName(migration: Migration): string {
+  return `${String(migration.id).padStart(4, "0")}_${migration.name}`;
 }

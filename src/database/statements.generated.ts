@@ -342,21 +342,22 @@ export const readServer: Statement<
 /** sql/statements/queues.sql */
 export const listMigrations: Statement<
   Record<string, never>,
-  { readonly id: number; readonly queue: string }
+  { readonly id: number; readonly queue: string; readonly checksum: string }
 > = {
   name: "list_migrations",
-  text: `select id, queue from leasehold.migrations order by queue, id`,
+  text: `select id, queue, checksum from leasehold.migrations order by queue, id`,
   parameters: [],
 };
 
 /** sql/statements/queues.sql */
 export const recordMigration: Statement<
-  { readonly id: number; readonly queue: string; readonly name: string },
+  { readonly id: number; readonly queue: string; readonly name: string; readonly checksum: string },
   Record<string, never>
 > = {
   name: "record_migration",
-  text: `insert into leasehold.migrations (id, queue, name) values ($1::int, $2::text, $3::text) on conflict do nothing`,
-  parameters: ["id", "queue", "name"],
+  text: `insert into leasehold.migrations (id, queue, name, checksum) values ($1::int, $2::text, $3::text, $4::text)
+on conflict (queue, id) do update set name = excluded.name, checksum = excluded.checksum, applied_at = now()`,
+  parameters: ["id", "queue", "name", "checksum"],
 };
 
 /** sql/statements/queues.sql */

@@ -1,5 +1,5 @@
 import { binder } from "../database/bind.js";
-import { type MigrateSeams, migrateQueue, step } from "../database/migrate.js";
+import { type MigrateSeams, migrateQueue, missingFile, step } from "../database/migrate.js";
 import { grants } from "../database/migrations.generated.js";
 import { type Names, withNames } from "../database/names.js";
 import { runOn } from "../database/run-on.js";
@@ -19,7 +19,12 @@ export async function openQueue(
   const [server] = await seams.database.run(binder(names)(readServer, {}));
   if (server?.queues_exists !== true) throw new NotMigratedError(names.schema, "its tables are missing");
   const stored = await find(seams, names);
-  if (stored !== null) return agreed(stored, options);
+  if (stored !== null) {
+    const settings = agreed(stored, options);
+    const missing = await missingFile(seams, names, settings);
+    if (missing !== null) throw new NotMigratedError(names.schema, `it lacks the migration ${missing}`);
+    return settings;
+  }
   if (options.order === undefined) throw new UnknownQueueError(names.queue, names.schema);
   await step(seams, names, `the new queue ${names.queue}`, (tx) => create(tx, names, wanted));
   const created = await find(seams, names);

@@ -35,7 +35,6 @@ const attacks = [
   ".inbox",
   "inbox.other",
   "a-b",
-  "a b",
   "a,b",
   "a=b",
   "a:b",
