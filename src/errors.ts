@@ -44,7 +44,7 @@ export class PayloadTooLargeError extends LeaseholdError {
   constructor(what: string, bytes: number, limit: number) {
     super(
       "LH_PAYLOAD_TOO_LARGE",
-      `The ${what} has ${bytes} bytes as JSON, the limit is ${limit}. Store the data elsewhere and enqueue a pointer to it, or raise payloadLimitBytes. Nothing was written.`,
+      `The ${what} has ${bytes} bytes as JSON, the limit is ${limit}. Store the data elsewhere and enqueue a pointer to it, or split it. Nothing was written.`,
     );
   }
 }
@@ -150,10 +150,10 @@ export class DatabaseRefusedError extends LeaseholdError {
 }
 
 export class EnqueueBlockedError extends LeaseholdError {
-  constructor(idempotencyKey: string, waitedMs: number, options?: ErrorOptions) {
+  constructor(key: string, options: ErrorOptions & { readonly waitedMs: number }) {
     super(
       "LH_ENQUEUE_BLOCKED",
-      `The idempotency key ${quoted(idempotencyKey)} is held by an open transaction; gave up after ${waitedMs} ms. Nothing was written; enqueue again when that transaction has ended.`,
+      `The key ${quoted(key)} is held by an open transaction; gave up after ${options.waitedMs} ms. Nothing was written; enqueue again when that transaction has ended.`,
       options,
     );
   }
@@ -264,7 +264,7 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
   entry(
     "LH_ENQUEUE_BLOCKED",
     "EnqueueBlockedError",
-    "an idempotency key is held by an open transaction",
+    "an idempotency key, or a partition key of a strict queue, is held by an open transaction",
     "enqueue again when it has ended",
   ),
   entry("LH_CLOSED", "ClosedError", "use after close()", "connect again"),

@@ -13,7 +13,7 @@ begin
   grant select, insert on leasehold.inbox_archive to leasehold_worker;
   grant select on leasehold.inbox_archive_rest to leasehold_worker;
   grant usage on sequence leasehold.inbox_seq to leasehold_worker;
-  grant execute on function leasehold.inbox_promote(int[], int, timestamptz),
+  grant execute on function leasehold.inbox_slot(text), leasehold.inbox_promote(int[], int, timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
     leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
@@ -22,7 +22,7 @@ begin
       leasehold.inbox_walk(int[], text[], int, int, int, text, bigint[], text[], timestamptz),
       leasehold.inbox_check(int[], text[], int, text, bigint[], text[], timestamptz),
       leasehold.inbox_remember(int[], text[], bigint[]),
-      leasehold.inbox_recover_keys(int[], text[], bigint[], text, bigint[], text[], timestamptz) to leasehold_worker;
+      leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;
   else
     grant execute on function leasehold.inbox_pick(int[], int, int, timestamptz),
       leasehold.inbox_find_lost(int[], int, text, bigint[], text[], timestamptz) to leasehold_worker;
@@ -32,6 +32,6 @@ begin
   grant update, delete on leasehold.inbox to leasehold_operator;
   grant insert on leasehold.inbox_archive to leasehold_operator;
   grant usage on sequence leasehold.inbox_seq to leasehold_operator;
-  grant execute on function leasehold.inbox_redrive(uuid[], timestamptz) to leasehold_operator;
+  grant execute on function leasehold.inbox_redrive(uuid[], timestamptz), leasehold.inbox_lock_slots(text[]) to leasehold_operator;
 end
 $$;

@@ -41,5 +41,5 @@ grant execute on function leasehold.bucket_of(text, int) to leasehold_viewer;
 grant update (paused_at) on leasehold.queues to leasehold_operator;
 grant delete on leasehold.worker_lease to leasehold_operator;
 grant update (status) on leasehold.workers to leasehold_operator;
-grant execute on function leasehold.lock_class(regclass), leasehold.assert_read_committed(), leasehold.evict_worker()
+grant execute on function leasehold.evict_worker()
   to leasehold_operator;

@@ -15,7 +15,7 @@
 --   housekeep    one process at a time: mark stale workers, make and drop archive days, expire dedupe rows, sample.
 --
 -- Who may write a row, by its status:
---   scheduled, dead_letter   promotion and operators, holding the bucket lock
+--   scheduled, dead_letter   promotion and operators, holding the row's lock
 --   pending                  the claim, holding the bucket lock (order: key) or the row's lock (order: none)
 --   processing               the worker named in claimed_by under the token in lease_generation; takeover afterwards
 --

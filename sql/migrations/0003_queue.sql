@@ -70,9 +70,24 @@ create table if not exists leasehold.inbox_archive (
 create index if not exists inbox_archive_id_idx on leasehold.inbox_archive (id);
 create table if not exists leasehold.inbox_archive_rest partition of leasehold.inbox_archive default;
 
+-- Strict queues: commit order and seq agree because whoever draws a place for a key holds the key's slot until its commit. At most
+-- 1024 locks a transaction, whatever the number of keys, taken in ascending order.
+create or replace function leasehold.inbox_slot(p_key text) returns int language sql immutable strict parallel safe as $$
+  select 1024 + (pg_catalog.hashtextextended(p_key, 1) & 1023)::int
+$$;
+
+create or replace function leasehold.inbox_lock_slots(p_keys text[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot)
+  from (select distinct leasehold.inbox_slot(k) as slot from unnest(p_keys) k order by 1) s;
+end
+$$;
+
 -- Turns scheduled rows that have fallen due into pending ones, at most p_limit, for buckets whose lock the caller holds
 -- (order: key; rows of order: none need none). Each draws a new place, in the order in which they fell due: the draw happens
--- in an ordered subquery of its own, because an UPDATE evaluates nextval in whatever order its plan has.
+-- in an ordered subquery of its own, because an UPDATE evaluates nextval in whatever order its plan has. In a strict queue only
+-- keys whose slot is free are promoted: it is tried, not waited for.
 -- Locks rows with skip locked, found by the index inbox_scheduled.
 create or replace function leasehold.inbox_promote(p_buckets int[], p_limit int, p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -80,16 +95,21 @@ declare
   v_count int;
 begin
   with due as materialized (
-    select d.id, d.available_at, d.seq from unnest(p_buckets) b cross join lateral (
-      select j.id, j.available_at, j.seq from leasehold.inbox j
+    select d.id, d.available_at, d.seq, d.partition_key from unnest(p_buckets) b cross join lateral (
+      select j.id, j.available_at, j.seq, j.partition_key from leasehold.inbox j
       where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now
       order by j.available_at, j.seq
       limit p_limit
       for update skip locked
     ) d
     limit p_limit
+  ), free as materialized (
+    select s.slot from (select distinct leasehold.inbox_slot(d.partition_key) as slot from due d) s, leasehold.queues q
+    where q.name = 'inbox' and (not q.is_strict
+      or pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot))
   ), placed as materialized (
-    select o.id, nextval('leasehold.inbox_seq') as seq from (select * from due order by available_at, seq) o
+    select o.id, nextval('leasehold.inbox_seq') as seq from (
+      select d.id from due d join free f on f.slot = leasehold.inbox_slot(d.partition_key) order by d.available_at, d.seq) o
   ), promoted as (
     update leasehold.inbox j set status = 'pending', seq = p.seq from placed p
     where j.id = p.id and j.status = 'scheduled'
@@ -100,11 +120,10 @@ begin
 end
 $$;
 
--- Gives processing rows back: those of the keys given (first row in process, last row to look at) whose lease has run out,
--- whose worker is marked dead, or which are the caller's own under a token it does not know. Only the first row of a key can
--- have been started, so only that one pays: it keeps its attempt and counts a crash, and it is dead-lettered when its attempts
--- are used up. The others get their attempt back. A lease that ran out waits for the backoff; an orphan is due at once.
--- Locks rows by id with skip locked and tests them again on the locked version, found by the index inbox_line.
+-- Gives processing rows back: those of p_ids whose lease has run out, whose worker is marked dead, or which are the caller's own
+-- under a token it does not know. Of a run only the first row can have been started, so only that one (p_payers) pays: it keeps its
+-- attempt and counts a crash, and it is dead-lettered when its attempts are used up. The others get their attempt back. A lease that ran out waits for the backoff; an orphan is due at once.
+-- Locks rows in the order of their ids with skip locked and tests them again on the locked version, by inbox_pkey.
 create or replace function leasehold.inbox_recover(p_ids uuid[], p_payers uuid[], p_worker text, p_known bigint[],
   p_dead text[], p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$

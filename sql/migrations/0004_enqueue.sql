@@ -23,11 +23,12 @@ declare
   v_queue leasehold.queues;
 begin
   select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
-  if v_queue.is_strict then
-    perform leasehold.inbox_lock_slots(v_jobs);
-  end if;
   if v_request ? 'lock_timeout_ms' then
     perform set_config('lock_timeout', v_request ->> 'lock_timeout_ms', true);
+  end if;
+  if v_queue.is_strict then
+    perform leasehold.inbox_lock_slots(array(
+      select j ->> 'partition_key' from jsonb_array_elements(v_jobs) j where j ->> 'partition_key' is not null));
   end if;
   if v_queue.retention = interval '0' and v_request ? 'receipt' then
     insert into leasehold.receipts (id, expires_at)
@@ -109,16 +110,5 @@ begin
       on conflict on constraint inbox_pkey do nothing
     )
     select g.n::int, coalesce(g.job_id, g.id), g.job_id is not null and g.job_id <> g.id from decided g order by g.n;
-end
-$$;
-
--- Strict queues: commit order and seq agree because whoever draws a place for a key holds the key's slot until its commit.
--- At most 1024 locks a transaction, whatever the number of keys.
-create or replace function leasehold.inbox_lock_slots(p_jobs jsonb) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
-begin
-  perform pg_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot)
-  from (select distinct 1024 + (hashtextextended(j ->> 'partition_key', 1) & 1023)::int as slot
-        from jsonb_array_elements(p_jobs) j where j ->> 'partition_key' is not null order by 1) s;
 end
 $$;

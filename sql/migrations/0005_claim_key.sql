@@ -32,7 +32,7 @@ create table if not exists leasehold.inbox_hot_keys (
 -- rows have been found or p_heads keys visited; then also tells, per bucket, the last key it saw ('stop').
 create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_window int,
   p_worker text, p_known bigint[], p_dead text[], p_now timestamptz)
-returns table (act text, head int, place int, tid tid, bucket int, key text, full_to bigint, seq bigint, attempts int, crashes int)
+returns table (act text, head int, place int, tid tid, bucket int, key text, full_to bigint, attempts int, crashes int)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
@@ -65,7 +65,7 @@ begin
   ), found as materialized (
     select case when r.is_lost then 'recover' when not r.is_clear then 'check' else 'take' end as act,
            h.head, u.place::int as place, u.tid, h.bucket, h.partition_key as key,
-           case when r.is_full then r.last_seq end as full_to, r.last_seq as seq, h.attempts, h.crashes
+           case when r.is_full then r.last_seq end as full_to, h.attempts, h.crashes
     from heads h cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
              bool_or(s.is_busy) as is_busy, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
@@ -91,11 +91,32 @@ begin
   )
   select f.* from found f
   union all
-  (select distinct on (f.bucket) 'stop', f.head, null, null, f.bucket, f.key, null, null, null, null from found f
+  (select distinct on (f.bucket) 'stop', f.head, null, null, f.bucket, f.key, null, null, null from found f
    where (select count(*) from found) >= p_limit order by f.bucket, f.head desc)
   union all
-  (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null, null from heads h
+  (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null from heads h
    where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc);
+end
+$$;
+
+-- Gives back what was lost in some keys. A run has one token, so of each token the first row still in process pays. The line is looked
+-- at beyond the window, because the run of the one who was lost may have been longer, or rows may have appeared in front of it.
+create or replace function leasehold.inbox_recover_keys(p_buckets int[], p_keys text[], p_worker text, p_known bigint[],
+  p_dead text[], p_now timestamptz) returns int
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  c_look constant int := 10000;  -- rows of a key looked at
+  v_ids uuid[];
+  v_payers uuid[];
+begin
+  select array_agg(p.id), array_agg(p.id) filter (where p.nth = 1) into v_ids, v_payers
+  from unnest(p_buckets, p_keys) k(bucket, key) cross join lateral (
+    select f.id, row_number() over (partition by f.lease_generation order by f.seq) as nth from (
+      select j.id, j.seq, j.status, j.lease_generation from leasehold.inbox j
+      where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key
+      order by j.seq limit c_look) f
+    where f.status = 'processing') p;
+  return leasehold.inbox_recover(v_ids, v_payers, p_worker, p_known, p_dead, p_now);
 end
 $$;
 
@@ -114,16 +135,14 @@ begin
     select t.bucket, t.key, k.claimed_seq, k.checked_seq from unnest(p_buckets, p_keys) t(bucket, key)
     left join leasehold.inbox_hot_keys k on k.partition_bucket = t.bucket and k.partition_key = t.key
   loop
-    select count(*) as rows, max(s.seq) as last_seq, array_agg(s.id order by s.seq) filter (where s.status = 'processing') as busy
-    into v_seen
-    from (select j.id, j.seq, j.status from leasehold.inbox j
+    select count(*) as rows, max(s.seq) as last_seq, coalesce(bool_or(s.status = 'processing'), false) as is_busy into v_seen
+    from (select j.seq, j.status from leasehold.inbox j
           where j.in_line and j.partition_bucket = v_key.bucket and j.partition_key = v_key.key
             and j.seq > coalesce(v_key.checked_seq, 0)
             and (v_key.claimed_seq is null or v_key.checked_seq is not null or j.seq <= v_key.claimed_seq)
           order by j.seq limit p_scan) s;
-    if v_seen.busy is not null then
-      v_changed := v_changed
-        + leasehold.inbox_recover(v_seen.busy, v_seen.busy[1:1], p_worker, p_known, p_dead, p_now);
+    if v_seen.is_busy then
+      v_changed := v_changed + leasehold.inbox_recover_keys(array[v_key.bucket], array[v_key.key], p_worker, p_known, p_dead, p_now);
     elsif v_seen.rows < p_scan then
       insert into leasehold.inbox_hot_keys as k (partition_bucket, partition_key, claimed_seq)
       values (v_key.bucket, v_key.key, 0)

@@ -5,7 +5,7 @@
 -- key that the walk saw in a bucket, for the caller to start after it next time (p_after).
 --
 --   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
---   p_limit, p_run       rows at most, and rows of one key at most
+--   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
 --   p_retries            how many of them may have attempts behind them: such a row is claimed into a free slot, not ahead
 --   p_suspects           how many may have crashed their worker twice or more: one at a time, so that innocents do not pay
 --   p_known              tokens the worker knows of; its own rows under any other token are taken over. Null: none are.
@@ -20,7 +20,8 @@ returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, par
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
-  c_heads constant int := greatest(p_limit, 500);  -- keys visited in a pass
+  c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
+  c_found constant int := case when p_limit = 0 then 2147483647 else p_limit end;
   c_scan constant int := 5000;                     -- rows of one hot key looked at in a pass when it is met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
@@ -29,7 +30,7 @@ declare
 begin
   perform leasehold.assert_read_committed();
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
-  if not found then return; end if;
+  if not found and p_limit > 0 then return; end if;
   select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
   from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
   if v_buckets is null then return; end if;
@@ -47,16 +48,15 @@ begin
            array_agg(f.crashes) filter (where f.place = 1 and f.attempts > 0) as retry_crashes,
            array_agg(f.bucket) filter (where f.act = 'recover') as lost_buckets,
            array_agg(f.key) filter (where f.act = 'recover') as lost_keys,
-           array_agg(f.seq) filter (where f.act = 'recover') as lost_to,
            array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
            array_agg(f.key) filter (where f.act = 'check') as check_keys,
            array_agg(f.bucket) filter (where f.act = 'stop') as stop_buckets,
            array_agg(f.key) filter (where f.act = 'stop') as stop_keys
     into w
-    from leasehold.inbox_walk(v_buckets, v_after, greatest(p_limit, 1), c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
+    from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
     v_changed := 0;
     if w.lost_keys is not null then
-      v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, w.lost_to, p_worker, p_known, v_dead, v_now);
+      v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, p_worker, p_known, v_dead, v_now);
     end if;
     if w.check_keys is not null then
       v_changed := v_changed + leasehold.inbox_check(w.check_buckets, w.check_keys, c_scan, p_worker, p_known, v_dead, v_now);
@@ -67,7 +67,13 @@ begin
   return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
     null::int, null::int, null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text,
     null::text from unnest(w.stop_buckets, w.stop_keys) s(bucket, key) order by s.bucket;
-  if w.tids is null or p_limit = 0 then return; end if;
+  if p_limit = 0 then
+    delete from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets) and not exists (
+      select 1 from leasehold.inbox j
+      where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
+    return;
+  end if;
+  if w.tids is null then return; end if;
   if w.has_retries then
     select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
     from unnest(w.tids, w.heads, w.places) t(tid, head, place)
@@ -99,22 +105,5 @@ begin
          c.priority, c.claimed_at, c.lease_expires_at, c.lease_generation, c.available_at, c.created_at, c.idempotency_key,
          c.last_error
   from claimed c order by c.seq;
-end
-$$;
-
--- Gives back what was lost in keys met by the walk: the first row in process pays, up to the last row of its window.
-create or replace function leasehold.inbox_recover_keys(p_buckets int[], p_keys text[], p_to bigint[], p_worker text,
-  p_known bigint[], p_dead text[], p_now timestamptz) returns int
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-  v_ids uuid[];
-  v_payers uuid[];
-begin
-  select array_agg(p.id), array_agg(p.id) filter (where p.nth = 1) into v_ids, v_payers
-  from unnest(p_buckets, p_keys, p_to) k(bucket, key, upto) cross join lateral (
-    select j.id, row_number() over (order by j.seq) as nth from leasehold.inbox j
-    where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq <= k.upto
-      and j.status = 'processing') p;
-  return leasehold.inbox_recover(v_ids, v_payers, p_worker, p_known, p_dead, p_now);
 end
 $$;

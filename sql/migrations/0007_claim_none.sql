@@ -30,7 +30,7 @@ declare
 begin
   perform leasehold.assert_read_committed();
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
-  if not found then return; end if;
+  if not found and p_limit > 0 then return; end if;
   perform leasehold.inbox_promote(p_buckets, 1000, v_now);
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
   v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);

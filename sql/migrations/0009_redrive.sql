@@ -4,17 +4,16 @@
 -- relative order. A parked one is still at the front and keeps its place. A row that waits for its backoff becomes due now.
 -- Attempts and crashes start again from 0 for dead letters.
 --
--- Locks: the buckets' advisory locks in ascending order. It waits for them; claims hold them for milliseconds and wait for
--- nothing, so there is no circle. Then job rows by id. Nothing is claimed in these buckets while rows move in their lines.
+-- Locks: in strict queues the slots of the keys, in ascending order; then job rows by id. No bucket lock is needed: to a claim a redriven row is one that commits late, which it can deal with.
 
 create or replace function leasehold.inbox_redrive(p_ids uuid[], p_now timestamptz default null) returns setof uuid
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
 begin
-  perform leasehold.assert_read_committed();
-  perform pg_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), b.bucket)
-  from (select distinct j.partition_bucket as bucket from leasehold.inbox j where j.id = any(p_ids) order by 1) b;
+  if (select q.is_strict from leasehold.queues q where q.name = 'inbox') then
+    perform leasehold.inbox_lock_slots(array(select j.partition_key from leasehold.inbox j where j.id = any(p_ids)));
+  end if;
   return query
     with held as materialized (
       select j.id, j.seq, j.status, j.in_line from leasehold.inbox j

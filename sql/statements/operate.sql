@@ -81,7 +81,7 @@ where (:ids::uuid[] is null or id = any(:ids)) and status = any(:statuses::text[
 order by seq limit :limit::int;
 
 -- name: redrive_jobs
--- Locks: bucket locks in ascending order (waited for: claims hold them for milliseconds), then job rows by id. See migration 0009.
+-- Locks: job rows in the order of their ids, by inbox_pkey. See migration 0009.
 -- nullable: now
 -- row: id uuid
 select id from leasehold.inbox_redrive(:ids::uuid[], :now::timestamptz) as id order by id;

@@ -7,12 +7,12 @@
 -- attempt is a dead letter. A release takes the attempt back. `again` says that this call may have committed before with its
 -- answer lost; then rows already settled under the same token count as held.
 -- nullable: now
--- row: id uuid, held boolean, status text?
+-- row: id uuid, token bigint, held boolean, status text?
 with wanted as materialized (
   select w.id, w.token, w.outcome, w.error, w.delay_ms
   from jsonb_to_recordset(:outcomes::jsonb) as w(id uuid, token bigint, outcome text, error text, delay_ms float8)
 ), held as materialized (
-  select j.id, w.outcome, w.error, coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait,
+  select j.id, w.token, w.outcome, w.error, coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait,
          w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies
   from leasehold.inbox j join wanted w on w.id = j.id
   where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token
@@ -47,7 +47,7 @@ with wanted as materialized (
   where j.id = h.id and h.outcome <> 'complete'
   returning j.id, j.status
 )
-select w.id, coalesce(h.id is not null or (:again::boolean and (
+select w.id, w.token, coalesce(h.id is not null or (:again::boolean and (
          exists (select 1 from leasehold.inbox_archive a where w.outcome = 'complete' and a.id = w.id
                  and a.lease_generation = w.token and a.claimed_by = :worker_id::text)
          or (w.outcome = 'complete' and not (select q.archives from queue q)
@@ -57,18 +57,18 @@ select w.id, coalesce(h.id is not null or (:again::boolean and (
          or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome in ('retry', 'dead_letter')
                     and i.errors @> jsonb_build_array(jsonb_build_object('token', w.token::text))))), false) as held,
        case when h.outcome = 'complete' then 'completed' else g.status end as status
-from wanted w left join held h on h.id = w.id left join given_back g on g.id = w.id
-order by w.id;
+from wanted w left join held h on h.id = w.id and h.token = w.token left join given_back g on g.id = h.id
+order by w.id, w.token;
 
 -- name: renew_jobs
 -- Locks: job rows in the order of their ids with skip locked, by inbox_pkey. A row that somebody is just settling is not lost
 -- ('busy'); a row that no longer carries this worker and token is ('lost').
 -- nullable: now
--- row: id uuid, state text, lease_expires_at timestamptz?
+-- row: id uuid, token bigint, state text, lease_expires_at timestamptz?
 with wanted as materialized (
   select w.id, w.token from jsonb_to_recordset(:jobs::jsonb) as w(id uuid, token bigint)
 ), held as materialized (
-  select j.id from leasehold.inbox j join wanted w on w.id = j.id
+  select j.id, w.token from leasehold.inbox j join wanted w on w.id = j.id
   where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token
 ), locked as materialized (
   select j.id from leasehold.inbox j join wanted w on w.id = j.id
@@ -81,6 +81,7 @@ with wanted as materialized (
   from locked l where j.id = l.id
   returning j.id, j.lease_expires_at
 )
-select w.id, case when r.id is not null then 'renewed' when h.id is not null then 'busy' else 'lost' end as state, r.lease_expires_at
-from wanted w left join renewed r on r.id = w.id left join held h on h.id = w.id
-order by w.id;
+select w.id, w.token, case when r.id is not null then 'renewed' when h.id is not null then 'busy' else 'lost' end as state,
+       r.lease_expires_at
+from wanted w left join held h on h.id = w.id and h.token = w.token left join renewed r on r.id = h.id
+order by w.id, w.token;

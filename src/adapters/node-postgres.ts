@@ -71,7 +71,7 @@ export class NodePostgres implements Database {
     }
     let result: T;
     try {
-      result = await work({ query: (text, values) => client.query(text, values) });
+      result = await work({ query: (text, values) => inTransaction(client, text, values) });
     } catch (error) {
       await this.#rollBack(client);
       throw error;
@@ -131,6 +131,20 @@ export class NodePostgres implements Database {
     } catch {
       client.release(true); // The connection is gone, and with it the transaction.
     }
+  }
+}
+
+/** What the server refuses reaches the caller as the driver says it; a lost connection becomes ours, and nothing was committed. */
+async function inTransaction(
+  client: pg.PoolClient,
+  text: string,
+  values?: unknown[],
+): Promise<pg.QueryResult> {
+  try {
+    return await client.query(text, values);
+  } catch (error) {
+    const ours = fromDriver(error, "a transaction", false);
+    throw ours.code === "LH_DATABASE_UNAVAILABLE" ? ours : error;
   }
 }
 

@@ -44,22 +44,6 @@ export class GuardedDatabase {
     return await this.#database.transaction(work);
   }
 
-  /** As transaction(), tried again like run(); `work` hears whether an earlier try may have committed. */
-  async repeatedTransaction<T>(
-    name: string,
-    work: (tx: Tx, mayHaveCommitted: boolean) => Promise<T>,
-  ): Promise<T> {
-    let mayHaveCommitted = false;
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.#database.transaction((tx) => work(tx, mayHaveCommitted));
-      } catch (error) {
-        if (isAmbiguous(error)) mayHaveCommitted = true;
-        await this.#waitOrThrow(error, name, tries);
-      }
-    }
-  }
-
   async close(): Promise<void> {
     await this.#database.close();
   }

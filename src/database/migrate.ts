@@ -82,7 +82,7 @@ export async function step<T>(
 async function isCurrent(seams: MigrateSeams, names: Names): Promise<boolean> {
   const bind = binder(names);
   const [server] = await seams.database.run(bind(readServer, {}));
-  if (server?.migrations_exists !== true) return false;
+  if (server?.migrations_exists !== true || !server.queues_exists) return false;
   const done = await seams.database.run(bind(listMigrations, {}));
   const queues = await seams.database.run(bind(listQueues, {}));
   return firstMissing(done, queues as readonly QueueShape[]) === null;

@@ -25,7 +25,7 @@ export const migrations: readonly Migration[] = [
 --   housekeep    one process at a time: mark stale workers, make and drop archive days, expire dedupe rows, sample.
 --
 -- Who may write a row, by its status:
---   scheduled, dead_letter   promotion and operators, holding the bucket lock
+--   scheduled, dead_letter   promotion and operators, holding the row's lock
 --   pending                  the claim, holding the bucket lock (order: key) or the row's lock (order: none)
 --   processing               the worker named in claimed_by under the token in lease_generation; takeover afterwards
 --
@@ -367,9 +367,24 @@ create table if not exists leasehold.inbox_archive (
 create index if not exists inbox_archive_id_idx on leasehold.inbox_archive (id);
 create table if not exists leasehold.inbox_archive_rest partition of leasehold.inbox_archive default;
 
+-- Strict queues: commit order and seq agree because whoever draws a place for a key holds the key's slot until its commit. At most
+-- 1024 locks a transaction, whatever the number of keys, taken in ascending order.
+create or replace function leasehold.inbox_slot(p_key text) returns int language sql immutable strict parallel safe as $$
+  select 1024 + (pg_catalog.hashtextextended(p_key, 1) & 1023)::int
+$$;
+
+create or replace function leasehold.inbox_lock_slots(p_keys text[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot)
+  from (select distinct leasehold.inbox_slot(k) as slot from unnest(p_keys) k order by 1) s;
+end
+$$;
+
 -- Turns scheduled rows that have fallen due into pending ones, at most p_limit, for buckets whose lock the caller holds
 -- (order: key; rows of order: none need none). Each draws a new place, in the order in which they fell due: the draw happens
--- in an ordered subquery of its own, because an UPDATE evaluates nextval in whatever order its plan has.
+-- in an ordered subquery of its own, because an UPDATE evaluates nextval in whatever order its plan has. In a strict queue only
+-- keys whose slot is free are promoted: it is tried, not waited for.
 -- Locks rows with skip locked, found by the index inbox_scheduled.
 create or replace function leasehold.inbox_promote(p_buckets int[], p_limit int, p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -377,16 +392,21 @@ declare
   v_count int;
 begin
   with due as materialized (
-    select d.id, d.available_at, d.seq from unnest(p_buckets) b cross join lateral (
-      select j.id, j.available_at, j.seq from leasehold.inbox j
+    select d.id, d.available_at, d.seq, d.partition_key from unnest(p_buckets) b cross join lateral (
+      select j.id, j.available_at, j.seq, j.partition_key from leasehold.inbox j
       where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now
       order by j.available_at, j.seq
       limit p_limit
       for update skip locked
     ) d
     limit p_limit
+  ), free as materialized (
+    select s.slot from (select distinct leasehold.inbox_slot(d.partition_key) as slot from due d) s, leasehold.queues q
+    where q.name = 'inbox' and (not q.is_strict
+      or pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot))
   ), placed as materialized (
-    select o.id, nextval('leasehold.inbox_seq') as seq from (select * from due order by available_at, seq) o
+    select o.id, nextval('leasehold.inbox_seq') as seq from (
+      select d.id from due d join free f on f.slot = leasehold.inbox_slot(d.partition_key) order by d.available_at, d.seq) o
   ), promoted as (
     update leasehold.inbox j set status = 'pending', seq = p.seq from placed p
     where j.id = p.id and j.status = 'scheduled'
@@ -397,11 +417,10 @@ begin
 end
 $$;
 
--- Gives processing rows back: those of the keys given (first row in process, last row to look at) whose lease has run out,
--- whose worker is marked dead, or which are the caller's own under a token it does not know. Only the first row of a key can
--- have been started, so only that one pays: it keeps its attempt and counts a crash, and it is dead-lettered when its attempts
--- are used up. The others get their attempt back. A lease that ran out waits for the backoff; an orphan is due at once.
--- Locks rows by id with skip locked and tests them again on the locked version, found by the index inbox_line.
+-- Gives processing rows back: those of p_ids whose lease has run out, whose worker is marked dead, or which are the caller's own
+-- under a token it does not know. Of a run only the first row can have been started, so only that one (p_payers) pays: it keeps its
+-- attempt and counts a crash, and it is dead-lettered when its attempts are used up. The others get their attempt back. A lease that ran out waits for the backoff; an orphan is due at once.
+-- Locks rows in the order of their ids with skip locked and tests them again on the locked version, by inbox_pkey.
 create or replace function leasehold.inbox_recover(p_ids uuid[], p_payers uuid[], p_worker text, p_known bigint[],
   p_dead text[], p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
@@ -472,11 +491,12 @@ declare
   v_queue leasehold.queues;
 begin
   select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
-  if v_queue.is_strict then
-    perform leasehold.inbox_lock_slots(v_jobs);
-  end if;
   if v_request ? 'lock_timeout_ms' then
     perform set_config('lock_timeout', v_request ->> 'lock_timeout_ms', true);
+  end if;
+  if v_queue.is_strict then
+    perform leasehold.inbox_lock_slots(array(
+      select j ->> 'partition_key' from jsonb_array_elements(v_jobs) j where j ->> 'partition_key' is not null));
   end if;
   if v_queue.retention = interval '0' and v_request ? 'receipt' then
     insert into leasehold.receipts (id, expires_at)
@@ -560,17 +580,6 @@ begin
     select g.n::int, coalesce(g.job_id, g.id), g.job_id is not null and g.job_id <> g.id from decided g order by g.n;
 end
 $$;
-
--- Strict queues: commit order and seq agree because whoever draws a place for a key holds the key's slot until its commit.
--- At most 1024 locks a transaction, whatever the number of keys.
-create or replace function leasehold.inbox_lock_slots(p_jobs jsonb) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
-begin
-  perform pg_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot)
-  from (select distinct 1024 + (hashtextextended(j ->> 'partition_key', 1) & 1023)::int as slot
-        from jsonb_array_elements(p_jobs) j where j ->> 'partition_key' is not null order by 1) s;
-end
-$$;
 `,
   },
   {
@@ -612,7 +621,7 @@ create table if not exists leasehold.inbox_hot_keys (
 -- rows have been found or p_heads keys visited; then also tells, per bucket, the last key it saw ('stop').
 create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_window int,
   p_worker text, p_known bigint[], p_dead text[], p_now timestamptz)
-returns table (act text, head int, place int, tid tid, bucket int, key text, full_to bigint, seq bigint, attempts int, crashes int)
+returns table (act text, head int, place int, tid tid, bucket int, key text, full_to bigint, attempts int, crashes int)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
@@ -645,7 +654,7 @@ begin
   ), found as materialized (
     select case when r.is_lost then 'recover' when not r.is_clear then 'check' else 'take' end as act,
            h.head, u.place::int as place, u.tid, h.bucket, h.partition_key as key,
-           case when r.is_full then r.last_seq end as full_to, r.last_seq as seq, h.attempts, h.crashes
+           case when r.is_full then r.last_seq end as full_to, h.attempts, h.crashes
     from heads h cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
              bool_or(s.is_busy) as is_busy, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
@@ -671,11 +680,32 @@ begin
   )
   select f.* from found f
   union all
-  (select distinct on (f.bucket) 'stop', f.head, null, null, f.bucket, f.key, null, null, null, null from found f
+  (select distinct on (f.bucket) 'stop', f.head, null, null, f.bucket, f.key, null, null, null from found f
    where (select count(*) from found) >= p_limit order by f.bucket, f.head desc)
   union all
-  (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null, null from heads h
+  (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null from heads h
    where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc);
+end
+$$;
+
+-- Gives back what was lost in some keys. A run has one token, so of each token the first row still in process pays. The line is looked
+-- at beyond the window, because the run of the one who was lost may have been longer, or rows may have appeared in front of it.
+create or replace function leasehold.inbox_recover_keys(p_buckets int[], p_keys text[], p_worker text, p_known bigint[],
+  p_dead text[], p_now timestamptz) returns int
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  c_look constant int := 10000;  -- rows of a key looked at
+  v_ids uuid[];
+  v_payers uuid[];
+begin
+  select array_agg(p.id), array_agg(p.id) filter (where p.nth = 1) into v_ids, v_payers
+  from unnest(p_buckets, p_keys) k(bucket, key) cross join lateral (
+    select f.id, row_number() over (partition by f.lease_generation order by f.seq) as nth from (
+      select j.id, j.seq, j.status, j.lease_generation from leasehold.inbox j
+      where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key
+      order by j.seq limit c_look) f
+    where f.status = 'processing') p;
+  return leasehold.inbox_recover(v_ids, v_payers, p_worker, p_known, p_dead, p_now);
 end
 $$;
 
@@ -694,16 +724,14 @@ begin
     select t.bucket, t.key, k.claimed_seq, k.checked_seq from unnest(p_buckets, p_keys) t(bucket, key)
     left join leasehold.inbox_hot_keys k on k.partition_bucket = t.bucket and k.partition_key = t.key
   loop
-    select count(*) as rows, max(s.seq) as last_seq, array_agg(s.id order by s.seq) filter (where s.status = 'processing') as busy
-    into v_seen
-    from (select j.id, j.seq, j.status from leasehold.inbox j
+    select count(*) as rows, max(s.seq) as last_seq, coalesce(bool_or(s.status = 'processing'), false) as is_busy into v_seen
+    from (select j.seq, j.status from leasehold.inbox j
           where j.in_line and j.partition_bucket = v_key.bucket and j.partition_key = v_key.key
             and j.seq > coalesce(v_key.checked_seq, 0)
             and (v_key.claimed_seq is null or v_key.checked_seq is not null or j.seq <= v_key.claimed_seq)
           order by j.seq limit p_scan) s;
-    if v_seen.busy is not null then
-      v_changed := v_changed
-        + leasehold.inbox_recover(v_seen.busy, v_seen.busy[1:1], p_worker, p_known, p_dead, p_now);
+    if v_seen.is_busy then
+      v_changed := v_changed + leasehold.inbox_recover_keys(array[v_key.bucket], array[v_key.key], p_worker, p_known, p_dead, p_now);
     elsif v_seen.rows < p_scan then
       insert into leasehold.inbox_hot_keys as k (partition_bucket, partition_key, claimed_seq)
       values (v_key.bucket, v_key.key, 0)
@@ -745,7 +773,7 @@ $$;
 -- key that the walk saw in a bucket, for the caller to start after it next time (p_after).
 --
 --   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
---   p_limit, p_run       rows at most, and rows of one key at most
+--   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
 --   p_retries            how many of them may have attempts behind them: such a row is claimed into a free slot, not ahead
 --   p_suspects           how many may have crashed their worker twice or more: one at a time, so that innocents do not pay
 --   p_known              tokens the worker knows of; its own rows under any other token are taken over. Null: none are.
@@ -760,7 +788,8 @@ returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, par
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
-  c_heads constant int := greatest(p_limit, 500);  -- keys visited in a pass
+  c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
+  c_found constant int := case when p_limit = 0 then 2147483647 else p_limit end;
   c_scan constant int := 5000;                     -- rows of one hot key looked at in a pass when it is met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
@@ -769,7 +798,7 @@ declare
 begin
   perform leasehold.assert_read_committed();
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
-  if not found then return; end if;
+  if not found and p_limit > 0 then return; end if;
   select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
   from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
   if v_buckets is null then return; end if;
@@ -787,16 +816,15 @@ begin
            array_agg(f.crashes) filter (where f.place = 1 and f.attempts > 0) as retry_crashes,
            array_agg(f.bucket) filter (where f.act = 'recover') as lost_buckets,
            array_agg(f.key) filter (where f.act = 'recover') as lost_keys,
-           array_agg(f.seq) filter (where f.act = 'recover') as lost_to,
            array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
            array_agg(f.key) filter (where f.act = 'check') as check_keys,
            array_agg(f.bucket) filter (where f.act = 'stop') as stop_buckets,
            array_agg(f.key) filter (where f.act = 'stop') as stop_keys
     into w
-    from leasehold.inbox_walk(v_buckets, v_after, greatest(p_limit, 1), c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
+    from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
     v_changed := 0;
     if w.lost_keys is not null then
-      v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, w.lost_to, p_worker, p_known, v_dead, v_now);
+      v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, p_worker, p_known, v_dead, v_now);
     end if;
     if w.check_keys is not null then
       v_changed := v_changed + leasehold.inbox_check(w.check_buckets, w.check_keys, c_scan, p_worker, p_known, v_dead, v_now);
@@ -807,7 +835,13 @@ begin
   return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
     null::int, null::int, null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text,
     null::text from unnest(w.stop_buckets, w.stop_keys) s(bucket, key) order by s.bucket;
-  if w.tids is null or p_limit = 0 then return; end if;
+  if p_limit = 0 then
+    delete from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets) and not exists (
+      select 1 from leasehold.inbox j
+      where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
+    return;
+  end if;
+  if w.tids is null then return; end if;
   if w.has_retries then
     select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
     from unnest(w.tids, w.heads, w.places) t(tid, head, place)
@@ -839,23 +873,6 @@ begin
          c.priority, c.claimed_at, c.lease_expires_at, c.lease_generation, c.available_at, c.created_at, c.idempotency_key,
          c.last_error
   from claimed c order by c.seq;
-end
-$$;
-
--- Gives back what was lost in keys met by the walk: the first row in process pays, up to the last row of its window.
-create or replace function leasehold.inbox_recover_keys(p_buckets int[], p_keys text[], p_to bigint[], p_worker text,
-  p_known bigint[], p_dead text[], p_now timestamptz) returns int
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-  v_ids uuid[];
-  v_payers uuid[];
-begin
-  select array_agg(p.id), array_agg(p.id) filter (where p.nth = 1) into v_ids, v_payers
-  from unnest(p_buckets, p_keys, p_to) k(bucket, key, upto) cross join lateral (
-    select j.id, row_number() over (order by j.seq) as nth from leasehold.inbox j
-    where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq <= k.upto
-      and j.status = 'processing') p;
-  return leasehold.inbox_recover(v_ids, v_payers, p_worker, p_known, p_dead, p_now);
 end
 $$;
 `,
@@ -897,7 +914,7 @@ declare
 begin
   perform leasehold.assert_read_committed();
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
-  if not found then return; end if;
+  if not found and p_limit > 0 then return; end if;
   perform leasehold.inbox_promote(p_buckets, 1000, v_now);
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
   v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
@@ -1026,17 +1043,16 @@ revoke all on all functions in schema leasehold from public;
 -- relative order. A parked one is still at the front and keeps its place. A row that waits for its backoff becomes due now.
 -- Attempts and crashes start again from 0 for dead letters.
 --
--- Locks: the buckets' advisory locks in ascending order. It waits for them; claims hold them for milliseconds and wait for
--- nothing, so there is no circle. Then job rows by id. Nothing is claimed in these buckets while rows move in their lines.
+-- Locks: in strict queues the slots of the keys, in ascending order; then job rows by id. No bucket lock is needed: to a claim a redriven row is one that commits late, which it can deal with.
 
 create or replace function leasehold.inbox_redrive(p_ids uuid[], p_now timestamptz default null) returns setof uuid
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
 begin
-  perform leasehold.assert_read_committed();
-  perform pg_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), b.bucket)
-  from (select distinct j.partition_bucket as bucket from leasehold.inbox j where j.id = any(p_ids) order by 1) b;
+  if (select q.is_strict from leasehold.queues q where q.name = 'inbox') then
+    perform leasehold.inbox_lock_slots(array(select j.partition_key from leasehold.inbox j where j.id = any(p_ids)));
+  end if;
   return query
     with held as materialized (
       select j.id, j.seq, j.status, j.in_line from leasehold.inbox j
@@ -1107,7 +1123,7 @@ grant execute on function leasehold.bucket_of(text, int) to leasehold_viewer;
 grant update (paused_at) on leasehold.queues to leasehold_operator;
 grant delete on leasehold.worker_lease to leasehold_operator;
 grant update (status) on leasehold.workers to leasehold_operator;
-grant execute on function leasehold.lock_class(regclass), leasehold.assert_read_committed(), leasehold.evict_worker()
+grant execute on function leasehold.evict_worker()
   to leasehold_operator;
 `,
   queue: `-- The rights of the roles in schema.sql on one queue. Runs when a queue is created and does nothing while the roles do not exist.
@@ -1125,7 +1141,7 @@ begin
   grant select, insert on leasehold.inbox_archive to leasehold_worker;
   grant select on leasehold.inbox_archive_rest to leasehold_worker;
   grant usage on sequence leasehold.inbox_seq to leasehold_worker;
-  grant execute on function leasehold.inbox_promote(int[], int, timestamptz),
+  grant execute on function leasehold.inbox_slot(text), leasehold.inbox_promote(int[], int, timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
     leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
@@ -1134,7 +1150,7 @@ begin
       leasehold.inbox_walk(int[], text[], int, int, int, text, bigint[], text[], timestamptz),
       leasehold.inbox_check(int[], text[], int, text, bigint[], text[], timestamptz),
       leasehold.inbox_remember(int[], text[], bigint[]),
-      leasehold.inbox_recover_keys(int[], text[], bigint[], text, bigint[], text[], timestamptz) to leasehold_worker;
+      leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;
   else
     grant execute on function leasehold.inbox_pick(int[], int, int, timestamptz),
       leasehold.inbox_find_lost(int[], int, text, bigint[], text[], timestamptz) to leasehold_worker;
@@ -1144,7 +1160,7 @@ begin
   grant update, delete on leasehold.inbox to leasehold_operator;
   grant insert on leasehold.inbox_archive to leasehold_operator;
   grant usage on sequence leasehold.inbox_seq to leasehold_operator;
-  grant execute on function leasehold.inbox_redrive(uuid[], timestamptz) to leasehold_operator;
+  grant execute on function leasehold.inbox_redrive(uuid[], timestamptz), leasehold.inbox_lock_slots(text[]) to leasehold_operator;
 end
 $$;
 `,

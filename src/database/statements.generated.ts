@@ -428,14 +428,14 @@ export const bucketOfKey: Statement<
 /** sql/statements/settle.sql */
 export const settleJobs: Statement<
   { readonly outcomes: string; readonly workerId: string; readonly now: Date | null; readonly again: boolean },
-  { readonly id: string; readonly held: boolean; readonly status: string | null }
+  { readonly id: string; readonly token: string; readonly held: boolean; readonly status: string | null }
 > = {
   name: "settle_jobs",
   text: `with wanted as materialized (
   select w.id, w.token, w.outcome, w.error, w.delay_ms
   from jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint, outcome text, error text, delay_ms float8)
 ), held as materialized (
-  select j.id, w.outcome, w.error, coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait,
+  select j.id, w.token, w.outcome, w.error, coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait,
          w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies
   from leasehold.inbox j join wanted w on w.id = j.id
   where j.status = 'processing' and j.claimed_by = $2::text and j.lease_generation = w.token
@@ -470,7 +470,7 @@ export const settleJobs: Statement<
   where j.id = h.id and h.outcome <> 'complete'
   returning j.id, j.status
 )
-select w.id, coalesce(h.id is not null or ($4::boolean and (
+select w.id, w.token, coalesce(h.id is not null or ($4::boolean and (
          exists (select 1 from leasehold.inbox_archive a where w.outcome = 'complete' and a.id = w.id
                  and a.lease_generation = w.token and a.claimed_by = $2::text)
          or (w.outcome = 'complete' and not (select q.archives from queue q)
@@ -480,21 +480,21 @@ select w.id, coalesce(h.id is not null or ($4::boolean and (
          or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome in ('retry', 'dead_letter')
                     and i.errors @> jsonb_build_array(jsonb_build_object('token', w.token::text))))), false) as held,
        case when h.outcome = 'complete' then 'completed' else g.status end as status
-from wanted w left join held h on h.id = w.id left join given_back g on g.id = w.id
-order by w.id`,
+from wanted w left join held h on h.id = w.id and h.token = w.token left join given_back g on g.id = h.id
+order by w.id, w.token`,
   parameters: ["outcomes", "workerId", "now", "again"],
 };
 
 /** sql/statements/settle.sql */
 export const renewJobs: Statement<
   { readonly jobs: string; readonly workerId: string; readonly now: Date | null; readonly leaseMs: bigint },
-  { readonly id: string; readonly state: string; readonly lease_expires_at: Date | null }
+  { readonly id: string; readonly token: string; readonly state: string; readonly lease_expires_at: Date | null }
 > = {
   name: "renew_jobs",
   text: `with wanted as materialized (
   select w.id, w.token from jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint)
 ), held as materialized (
-  select j.id from leasehold.inbox j join wanted w on w.id = j.id
+  select j.id, w.token from leasehold.inbox j join wanted w on w.id = j.id
   where j.status = 'processing' and j.claimed_by = $2::text and j.lease_generation = w.token
 ), locked as materialized (
   select j.id from leasehold.inbox j join wanted w on w.id = j.id
@@ -507,8 +507,9 @@ export const renewJobs: Statement<
   from locked l where j.id = l.id
   returning j.id, j.lease_expires_at
 )
-select w.id, case when r.id is not null then 'renewed' when h.id is not null then 'busy' else 'lost' end as state, r.lease_expires_at
-from wanted w left join renewed r on r.id = w.id left join held h on h.id = w.id
-order by w.id`,
+select w.id, w.token, case when r.id is not null then 'renewed' when h.id is not null then 'busy' else 'lost' end as state,
+       r.lease_expires_at
+from wanted w left join held h on h.id = w.id and h.token = w.token left join renewed r on r.id = h.id
+order by w.id, w.token`,
   parameters: ["jobs", "workerId", "now", "leaseMs"],
 };

@@ -1,13 +1,8 @@
-import { DatabaseRefusedError, EnqueueBlockedError } from "../errors.js";
+import { DatabaseRefusedError } from "../errors.js";
 import { defaults } from "../settings.js";
-import { type Enqueued, type EnqueueSeams, enqueueOnce } from "./enqueue.js";
+import { type Enqueued, type EnqueueSeams, isLockTimeout } from "./enqueue.js";
+import { EnqueueAside, send, type Waiting } from "./enqueue-aside.js";
 import type { NewJob } from "./new-job.js";
-
-interface Waiting {
-  readonly job: NewJob;
-  readonly resolve: (answer: Enqueued) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 /**
  * Natural batching: one insert is under way at a time, and whatever accumulates meanwhile goes in the next one. No timer and no
@@ -16,21 +11,30 @@ interface Waiting {
  */
 export class EnqueueLane {
   readonly #seams: EnqueueSeams;
-  readonly #hasKeys: boolean;
+  readonly #keyOf: ((job: NewJob) => string) | null;
+  readonly #aside: EnqueueAside;
   #waiting: Waiting[] = [];
   #isBusy = false;
-  readonly #aside: Promise<void>[] = [];
-  #asideCount = 0;
 
-  /** Jobs with idempotency keys have a lane of their own: they may have to wait for somebody's open transaction. */
-  constructor(seams: EnqueueSeams, hasKeys: boolean) {
+  /**
+   * `keyOf` says which lock of somebody's open transaction a job may have to wait for: its idempotency key, its partition key in a strict
+   * queue. Null where a job never waits.
+   */
+  constructor(seams: EnqueueSeams, keyOf: ((job: NewJob) => string) | null) {
     this.#seams = seams;
-    this.#hasKeys = hasKeys;
+    this.#keyOf = keyOf;
+    this.#aside = new EnqueueAside(seams);
   }
 
   add(job: NewJob): Promise<Enqueued> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ job, resolve, reject });
+      const waiting = { job, resolve, reject };
+      const key = this.#keyOf?.(job);
+      if (key !== undefined && this.#aside.holds(key)) {
+        this.#aside.add(key, [waiting]);
+        return;
+      }
+      this.#waiting.push(waiting);
       if (!this.#isBusy) void this.#drain();
     });
   }
@@ -54,16 +58,16 @@ export class EnqueueLane {
     return this.#waiting.splice(0, count);
   }
 
-  async #send(batch: readonly Waiting[], timeoutMs: number = defaults.enqueueLockTimeoutMs): Promise<void> {
-    try {
-      const jobs = batch.map((waiting) => waiting.job);
-      const answers = await enqueueOnce(this.#seams, jobs, this.#hasKeys ? timeoutMs : undefined);
-      for (const [i, waiting] of batch.entries()) settle(waiting, answers[i]);
-    } catch (error) {
-      if (isLockTimeout(error)) await this.#splitByKey(batch, error, timeoutMs);
-      else if (batch.length > 1 && isRefused(error)) await this.#halve(batch);
-      else for (const waiting of batch) waiting.reject(error);
-    }
+  async #send(batch: readonly Waiting[]): Promise<void> {
+    const error = await send(
+      this.#seams,
+      batch,
+      this.#keyOf === null ? undefined : defaults.enqueueLockTimeoutMs,
+    );
+    if (error === null) return;
+    if (isLockTimeout(error) && this.#keyOf !== null) await this.#splitByKey(batch, this.#keyOf);
+    else if (batch.length > 1 && error instanceof DatabaseRefusedError) await this.#halve(batch);
+    else for (const waiting of batch) waiting.reject(error);
   }
 
   /** One after the other, so that the order of one caller's rows is kept. */
@@ -74,40 +78,15 @@ export class EnqueueLane {
   }
 
   /** Somebody's open transaction holds a key. The rows of that key step aside and wait there; all others go on. */
-  async #splitByKey(batch: readonly Waiting[], error: unknown, timeoutMs: number): Promise<void> {
-    const keys = [...new Set(batch.map((waiting) => waiting.job.idempotencyKey))];
-    if (keys.length > 1) {
-      const firstHalf = new Set(keys.slice(0, keys.length >> 1));
-      await this.#send(batch.filter((waiting) => firstHalf.has(waiting.job.idempotencyKey)));
-      await this.#send(batch.filter((waiting) => !firstHalf.has(waiting.job.idempotencyKey)));
-    } else if (timeoutMs < defaults.enqueueLockTimeoutAloneMs) {
-      this.#stepAside(batch);
-    } else {
-      for (const waiting of batch)
-        waiting.reject(
-          new EnqueueBlockedError(waiting.job.idempotencyKey ?? "", timeoutMs, { cause: error }),
-        );
+  async #splitByKey(batch: readonly Waiting[], keyOf: (job: NewJob) => string): Promise<void> {
+    const keys = [...new Set(batch.map((waiting) => keyOf(waiting.job)))];
+    const [only] = keys;
+    if (keys.length === 1 && only !== undefined) {
+      this.#aside.add(only, batch);
+      return;
     }
+    const firstHalf = new Set(keys.slice(0, keys.length >> 1));
+    await this.#send(batch.filter((waiting) => firstHalf.has(keyOf(waiting.job))));
+    await this.#send(batch.filter((waiting) => !firstHalf.has(keyOf(waiting.job))));
   }
-
-  /** A few places to wait in, each a connection of the pool at most. */
-  #stepAside(batch: readonly Waiting[]): void {
-    const place = this.#asideCount++ % defaults.enqueueAsideMax;
-    const before = this.#aside[place] ?? Promise.resolve();
-    this.#aside[place] = before.then(() => this.#send(batch, defaults.enqueueLockTimeoutAloneMs));
-  }
-}
-
-function settle(waiting: Waiting, answer: Enqueued | undefined): void {
-  if (answer === undefined)
-    waiting.reject(new Error(`The database did not answer for job ${waiting.job.id}.`));
-  else waiting.resolve(answer);
-}
-
-function isRefused(error: unknown): boolean {
-  return error instanceof DatabaseRefusedError;
-}
-
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof DatabaseRefusedError && error.sqlState === "55P03";
 }

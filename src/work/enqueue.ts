@@ -2,6 +2,7 @@ import type { Binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
 import { runOn } from "../database/run-on.js";
 import { enqueueJobs } from "../database/statements.generated.js";
+import { DatabaseRefusedError, EnqueueBlockedError, PayloadTooLargeError } from "../errors.js";
 import type { Clock } from "../seams/clock.js";
 import type { Query, Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
@@ -47,21 +48,31 @@ export async function enqueueOnce(
   return answers(await seams.database.run(first, again));
 }
 
-/** Many rows, all or none: in one statement, or in several on one transaction when there are more than fit into one. */
-export async function enqueueAll(seams: EnqueueSeams, jobs: readonly NewJob[]): Promise<readonly Enqueued[]> {
-  const chunks = inChunks(jobs);
-  const only = chunks[0];
-  if (only === undefined) return [];
-  if (chunks.length === 1) return await enqueueOnce(seams, only);
-  const receipts = chunks.map(() => seams.newId());
-  return await seams.database.repeatedTransaction("enqueue_jobs", async (tx, mayHaveCommitted) => {
-    const done: Enqueued[] = [];
-    for (const [i, chunk] of chunks.entries()) {
-      const extra = { receipt: receipts[i], ...(mayHaveCommitted ? { once: true } : {}) };
-      done.push(...answers(await runOn(tx, request(seams, chunk, extra))));
-    }
-    return done;
-  });
+/** Many rows, all or none: one statement, whatever their number, so that every lock is taken in one order. */
+export async function enqueueAll(
+  seams: EnqueueSeams,
+  jobs: readonly NewJob[],
+  isStrict: boolean,
+): Promise<readonly Enqueued[]> {
+  const bytes = jobs.reduce((sum, job) => sum + job.json.length, 0);
+  if (bytes > defaults.enqueueManyBytesMax) {
+    throw new PayloadTooLargeError("list of jobs", bytes, defaults.enqueueManyBytesMax);
+  }
+  const mayWait = isStrict || jobs.some((job) => job.idempotencyKey !== null);
+  try {
+    return await enqueueOnce(seams, jobs, mayWait ? defaults.enqueueBlockedMs : undefined);
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+    throw new EnqueueBlockedError(`one of ${jobs.length} jobs`, {
+      cause: error,
+      waitedMs: defaults.enqueueBlockedMs,
+    });
+  }
+}
+
+/** Somebody's open transaction holds a key for longer than was waited. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseRefusedError && error.sqlState === "55P03";
 }
 
 type EnqueueQuery = Query<{ readonly n: number; readonly id: string; readonly duplicate: boolean }>;
@@ -83,21 +94,4 @@ function request(
 
 function answers(rows: readonly { readonly id: string; readonly duplicate: boolean }[]): Enqueued[] {
   return rows.map(({ id, duplicate }) => ({ id, duplicate }));
-}
-
-function inChunks(jobs: readonly NewJob[]): NewJob[][] {
-  const chunks: NewJob[][] = [];
-  let bytes = 0;
-  for (const job of jobs) {
-    const last = chunks.at(-1);
-    const fits = last !== undefined && last.length < defaults.enqueueBatchRowsMax;
-    if (last !== undefined && fits && bytes + job.json.length <= defaults.enqueueBatchBytesMax) {
-      last.push(job);
-      bytes += job.json.length;
-    } else {
-      chunks.push([job]);
-      bytes = job.json.length;
-    }
-  }
-  return chunks;
 }

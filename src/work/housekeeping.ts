@@ -79,24 +79,47 @@ async function duties(seams: HousekeepingSeams, bind: Binder): Promise<Housekeep
   return { elected: true, workersMarked: marked, removed, daysMade, daysDropped };
 }
 
-/** The backstop for rows whose bucket nobody claims from: a claim of no rows gives back what was lost on its way. */
+/**
+ * The backstop for rows whose bucket nobody claims from: a claim of no rows gives back what was lost on its way. Goes through all keys of
+ * the queue, or as far as it may in one round.
+ */
 async function sweepLeases(seams: HousekeepingSeams, bind: Binder, buckets: number): Promise<void> {
   for (let first = 0; first < buckets; first += defaults.sweepBucketsPerCall) {
     const length = Math.min(defaults.sweepBucketsPerCall, buckets - first);
-    const query = bind(claimJobs, {
-      workerId: "housekeeping",
-      buckets: Array.from({ length }, (_, i) => first + i),
-      after: null,
-      limit: 0,
-      run: defaults.runMax,
-      retries: 0,
-      suspects: 0,
-      leaseMs: 0n,
-      knownTokens: null,
-      now: seams.clock.databaseNow(),
-    });
-    await seams.database.run(query);
+    let next = new Map(Array.from({ length }, (_, i) => [first + i, ""]));
+    for (let pass = 0; pass < defaults.sweepPassesMax && next.size > 0; pass++) {
+      const stops = await sweep(seams, bind, next);
+      next = new Map(
+        stops
+          .filter((stop) => stop.key > (next.get(stop.bucket) ?? ""))
+          .map((stop) => [stop.bucket, stop.key]),
+      );
+    }
   }
+}
+
+/** Where the walk stopped in buckets with more keys than a pass visits. */
+async function sweep(
+  seams: HousekeepingSeams,
+  bind: Binder,
+  from: ReadonlyMap<number, string>,
+): Promise<{ bucket: number; key: string }[]> {
+  const query = bind(claimJobs, {
+    workerId: "housekeeping",
+    buckets: [...from.keys()],
+    after: [...from.values()],
+    limit: 0,
+    run: defaults.runMax,
+    retries: 0,
+    suspects: 0,
+    leaseMs: 0n,
+    knownTokens: null,
+    now: seams.clock.databaseNow(),
+  });
+  return (await seams.database.run(query)).map((row) => ({
+    bucket: row.partition_bucket,
+    key: row.partition_key,
+  }));
 }
 
 async function keepArchive(

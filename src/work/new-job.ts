@@ -23,6 +23,7 @@ export interface NewJob {
   readonly id: string;
   readonly json: string;
   readonly idempotencyKey: string | null;
+  readonly partitionKey: string | null;
 }
 
 export interface NewJobInput extends EnqueueOptions {
@@ -69,7 +70,7 @@ export function newJob(
   };
   const rest = JSON.stringify(fields).slice(0, -1);
   const json = `${rest},"payload":${payload}${headers === undefined ? "" : `,"headers":${headers}`}}`;
-  return { id, json, idempotencyKey: input.idempotencyKey ?? null };
+  return { id, json, idempotencyKey: input.idempotencyKey ?? null, partitionKey: input.partitionKey ?? null };
 }
 
 function checkKey(what: string, value: unknown, bytesMax: number): void {

@@ -24,12 +24,16 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   readonly #seams: QueueSeams;
   readonly #plainLane: EnqueueLane;
   readonly #keyedLane: EnqueueLane;
-  readonly #bookmarks = new Map<string, Bookmarks>();
+  readonly #bookmarks: Bookmarks = newBookmarks();
 
   constructor(seams: QueueSeams) {
     this.#seams = seams;
-    this.#plainLane = new EnqueueLane(seams, false);
-    this.#keyedLane = new EnqueueLane(seams, true);
+    const keyOfStrict = (job: NewJob) => job.partitionKey ?? job.id;
+    this.#plainLane = new EnqueueLane(seams, seams.settings.strict ? keyOfStrict : null);
+    this.#keyedLane = new EnqueueLane(
+      seams,
+      seams.settings.strict ? keyOfStrict : (job) => job.idempotencyKey ?? job.id,
+    );
   }
 
   get name(): string {
@@ -73,7 +77,7 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
     if (checked.length === 0) return [];
     const answers =
       options.tx === undefined
-        ? await enqueueAll(this.#seams, checked)
+        ? await enqueueAll(this.#seams, checked, this.settings.strict)
         : await enqueueOn(options.tx, this.#seams, checked);
     const duplicates = answers.filter((answer) => answer.duplicate).length;
     this.#seams.events.emit("jobs:enqueued", { queue: this.name, count: answers.length, duplicates });
@@ -82,9 +86,7 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
 
   /** Takes jobs from the front of their lines, with a lease on each. */
   async claim(options: ClaimOptions): Promise<readonly ClaimedJobOf<J>[]> {
-    const bookmarks = this.#bookmarks.get(options.workerId) ?? newBookmarks();
-    this.#bookmarks.set(options.workerId, bookmarks);
-    return (await claim(this.#seams, bookmarks, options)) as readonly ClaimedJobOf<J>[];
+    return (await claim(this.#seams, this.#bookmarks, options)) as readonly ClaimedJobOf<J>[];
   }
 
   /** Each of these says whether the row was still held; if not, nothing was changed. */

@@ -24,7 +24,6 @@ export async function renew(
     ),
     now: seams.clock.databaseNow(),
   });
-  const tokens = new Map(jobs.map((job) => [job.id, job.fenceToken]));
   return (await seams.database.run(query)).map((row) => {
     if (row.state === "renewed" && row.lease_expires_at !== null) {
       return { id: row.id, state: "renewed", leaseExpiresAt: row.lease_expires_at };
@@ -33,7 +32,7 @@ export async function renew(
     seams.events.emit("lease:lost", {
       queue: seams.settings.name,
       id: row.id,
-      token: tokens.get(row.id) ?? 0n,
+      token: BigInt(row.token),
       during: "renew",
     });
     return { id: row.id, state: "lost" };

@@ -1,4 +1,5 @@
 import { settleJobs } from "../database/statements.generated.js";
+import { InvalidOptionError } from "../errors.js";
 import type { Query } from "../seams/database.js";
 import type { ClaimedJob } from "./job.js";
 import type { Outcome } from "./outcome.js";
@@ -20,10 +21,10 @@ export async function settle(
   const held = new Map<string, boolean>();
   for (const group of groupByWorker(settlements)) {
     const rows = await seams.database.run(settleQuery(seams, group, false), settleQuery(seams, group, true));
-    for (const row of rows) held.set(row.id, row.held);
     announce(seams, group, rows);
+    for (const row of rows) held.set(leaseOf(row.id, row.token), row.held);
   }
-  return settlements.map(({ job }) => held.get(job.id) === true);
+  return settlements.map(({ job }) => held.get(leaseOf(job.id, job.fenceToken)) === true);
 }
 
 export type SettleRow = NonNullable<(typeof settleJobs)["row"]>;
@@ -54,21 +55,31 @@ export function announce(
   settlements: readonly Settlement[],
   rows: readonly SettleRow[],
 ): void {
-  const byId = new Map(rows.map((row) => [row.id, row]));
+  const byLease = new Map(rows.map((row) => [leaseOf(row.id, row.token), row]));
   const queue = seams.settings.name;
   for (const { job, outcome } of settlements) {
-    const row = byId.get(job.id);
+    const row = byLease.get(leaseOf(job.id, job.fenceToken));
     if (row?.held === true)
       seams.events.emit("job:settled", { queue, id: job.id, outcome: outcome.is, status: row.status ?? "" });
     else seams.events.emit("lease:lost", { queue, id: job.id, token: job.fenceToken, during: outcome.is });
   }
 }
 
+/** One row under one token: what a settlement is about. */
+function leaseOf(id: string, token: bigint | string): string {
+  return `${id} ${token}`;
+}
+
 function groupByWorker(settlements: readonly Settlement[]): Settlement[][] {
   const groups = new Map<string, Settlement[]>();
+  const seen = new Set<string>();
   for (const settlement of settlements) {
-    const group = groups.get(settlement.job.workerId) ?? [];
-    groups.set(settlement.job.workerId, group);
+    const { id, workerId, fenceToken } = settlement.job;
+    const lease = `${workerId} ${leaseOf(id, fenceToken)}`;
+    if (seen.has(lease)) throw new InvalidOptionError("settlements", id, "a list that names each job once");
+    seen.add(lease);
+    const group = groups.get(workerId) ?? [];
+    groups.set(workerId, group);
     group.push(settlement);
   }
   return [...groups.values()];

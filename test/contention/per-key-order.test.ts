@@ -62,8 +62,9 @@ async function claimer(queue: Queue, workerId: string, scene: Scene): Promise<vo
   const { watch, random } = scene;
   for (let passes = 0; passes < 20_000 && !scene.isDone(); passes++) {
     const before = watch.claiming();
-    const jobs = await queue.claim({ workerId, limit: 1 + Math.floor(random() * 120), leaseMs: 5_000 });
+    const jobs = await queue.claim({ workerId, limit: 1 + Math.floor(random() * 120), leaseMs: 250_000 });
     watch.claimed(before, jobs);
+    await new Promise((resolve) => setTimeout(resolve, random() * 3));
     const settlements: Settlement[] = [];
     for (const run of runs(jobs)) settlements.push(...outcomes(run, scene));
     const held = await queue.settle(settlements);

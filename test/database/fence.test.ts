@@ -104,23 +104,53 @@ test("once is true for the first transaction that commits, and false afterwards"
   expect(answers.filter((isFirst) => isFirst)).toHaveLength(1);
 });
 
+test("a claim that began earlier but came to the key later has the higher token", async () => {
+  const world = await setup();
+  const inbox = await world.queue();
+  await inbox.enqueueMany([1, 2].map((n) => ({ kind: "step", payload: n, ...order })));
+  // Claims of the slow connection stop at a gate before they lock anything.
+  await world.sql("create table leasehold.gate ()");
+  await world.sql(`create or replace function leasehold.assert_read_committed() returns void language plpgsql as
+    $$ begin if current_setting('application_name') = 'slow' then perform 1 from leasehold.gate; end if; end $$`);
+  const gatekeeper = await openTransaction(world);
+  await gatekeeper.tx.query(`lock table ${world.schema}.gate in access exclusive mode`);
+  const url = new URL(world.url);
+  url.searchParams.set("application_name", "slow");
+  const slow = await world.connect({ url: url.href });
+  const claiming = (await slow.queue("inbox")).claim({ workerId: "w1", limit: 1 });
+  await untilBlockedBy(world, gatekeeper.pid);
+
+  const [first] = await inbox.claim({ workerId: "w2", limit: 1 });
+  expect(await inbox.complete(first!)).toBe(true);
+  await gatekeeper.rollback();
+  const [second] = await claiming;
+  expect(second).toMatchObject({ payload: 2 });
+  expect(second!.fenceToken).toBeGreaterThan(first!.fenceToken);
+});
+
 test("eight claimers of one key draw tokens in the order of its rows", async () => {
   const world = await setup();
-  const queues = await openQueues(world, 8, { order: "key", buckets: 1 });
+  const queues = await openQueues(world, 8, { order: "key", buckets: 1_024 });
   await queues[0]!.enqueueMany(
-    Array.from({ length: 400 }, (_, n) => ({ kind: "step", payload: n, ...order })),
+    Array.from({ length: 250 }, (_, n) => ({ kind: "step", payload: n, ...order })),
+  );
+  const [row] = await world.sql<{ bucket: number }>(
+    "select partition_bucket as bucket from leasehold.inbox limit 1",
   );
   const random = seeded(3);
   const claims: { readonly payloads: readonly unknown[]; readonly token: bigint }[] = [];
   await drain(queues, {
-    rows: 400,
-    claim: () => ({ limit: 1 + Math.floor(random() * 3) }),
+    rows: 250,
+    // Claims of all buckets are under way for longer, and quick claims of the one bucket overtake them.
+    claim: () => ({
+      limit: 1 + Math.floor(random() * 3),
+      ...(random() < 0.5 && { buckets: [row!.bucket] }),
+    }),
     work: (jobs) => {
-      const tokens = new Set(jobs.map((job) => job.fenceToken));
-      expect(tokens.size).toBe(1);
+      expect(new Set(jobs.map((job) => job.fenceToken)).size).toBe(1);
       claims.push({ payloads: jobs.map((job) => job.payload), token: jobs[0]!.fenceToken });
     },
   });
-  expect(claims.flatMap((claim) => claim.payloads)).toEqual(Array.from({ length: 400 }, (_, n) => n));
+  expect(claims.flatMap((claim) => claim.payloads)).toEqual(Array.from({ length: 250 }, (_, n) => n));
   expect(claims.every((claim, i) => i === 0 || claim.token > claims[i - 1]!.token)).toBe(true);
 });

@@ -273,10 +273,10 @@ async function expectRefused(inbox: Queue, job: ClaimedJob): Promise<void> {
 
 describe("a stale owner touches nothing", () => {
   test.each([
-    ["the old token and the old owner", "w2", {}],
-    ["the old token and the new owner", "w2", { workerId: "w2" }],
+    ["the old token with the old owner", "w2", {}],
+    ["the old token with the new owner", "w2", { workerId: "w2" }],
     ["the old token of the same worker", "w1", {}],
-  ])("%s are refused", async (_, second, change) => {
+  ])("%s is refused", async (_, second, change) => {
     const { world, here, there, stale, current } = await takenOver(second);
     const before = await wholeRow(world, stale.id);
     await expectRefused(here, { ...stale, ...change });
