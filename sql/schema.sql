@@ -54,6 +54,7 @@ create table leasehold.inbox (
   errors jsonb default '[]'::jsonb not null,
   payload jsonb not null,
   constraint inbox_pkey PRIMARY KEY (id),
+  constraint inbox_available_at_check CHECK (isfinite(available_at)),
   constraint inbox_kind_check CHECK (((octet_length(kind) >= 1) AND (octet_length(kind) <= 256))),
   constraint inbox_max_attempts_check CHECK (((max_attempts >= 1) AND (max_attempts <= 1000))),
   constraint inbox_partition_key_check CHECK (((octet_length(partition_key) >= 1) AND (octet_length(partition_key) <= 512))),
@@ -814,6 +815,9 @@ declare
   v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
 begin
   execute format('create table %s (like %s including defaults including constraints)', v_part, v_parent);
+  -- Nothing may settle into the rest between the move and the attach, or the attach is refused.
+  execute format('lock table only %s in share update exclusive mode', v_parent);
+  execute format('lock table %s in access exclusive mode', v_rest);
   execute format('with moved as (delete from %s where finished_at >= %L and finished_at < %L returning *) '
               || 'insert into %s select * from moved', v_rest, v_from, v_to, v_part);
   execute format('alter table %s attach partition %s for values from (%L) to (%L)', v_parent, v_part, v_from, v_to);
@@ -837,12 +841,16 @@ begin
   if not found then
     raise exception 'queue % does not exist', p_queue using errcode = '42P01';
   end if;
-  for v_day in select v_today + n from generate_series(0, least(p_days, 60)) n loop
+  for v_day in execute format(
+    'select $1 + n from generate_series(0, least($2, 60)) n union '
+    'select distinct (r.finished_at at time zone ''UTC'')::date from (select finished_at from %I.%I limit 10000) r order by 1',
+    'leasehold', p_queue || '_archive_rest') using v_today, p_days
+  loop
     if to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_day, '"_a"YYYYMMDD'))) is null then
       begin
         perform leasehold.make_archive_day(p_queue, v_day);
         v_made := v_made + 1;
-      exception when lock_not_available or duplicate_table then
+      exception when lock_not_available or duplicate_table or check_violation then
         null; -- Somebody reads the archive or makes the same day; a later call looks again.
       end;
     end if;

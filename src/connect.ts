@@ -30,6 +30,7 @@ export interface ConnectOptions {
 }
 
 const oldestServer = 14;
+const connectionsMin = 2;
 
 /** Connects, checks the server, and hands out the library. Nothing is written. */
 export async function connect(options: ConnectOptions = {}): Promise<Leasehold> {
@@ -37,9 +38,10 @@ export async function connect(options: ConnectOptions = {}): Promise<Leasehold> 
   const schema = checkSchemaName(options.schema ?? environment.schema ?? defaults.schema);
   const connectionsMax = wholeNumber("connectionsMax", options.connectionsMax, {
     fallback: defaults.connectionsMax,
-    min: 2,
+    min: connectionsMin,
     max: 1_000,
   });
+  checkPool(options.pool);
   const url = options.url ?? environment.databaseUrl;
   if (options.pool === undefined && (typeof url !== "string" || url === "")) {
     throw new InvalidOptionError(
@@ -61,13 +63,33 @@ export async function connect(options: ConnectOptions = {}): Promise<Leasehold> 
   const database = new GuardedDatabase(seams);
   try {
     const [server] = await database.run(binder({ schema, queue: defaults.queue })(readServer, {}));
-    if (server === undefined || server.version < oldestServer * 10_000) {
-      throw new UnsupportedServerError(server?.version ?? 0, oldestServer);
-    }
-    driver.needsExplicitIsolation = server.isolation !== "read committed";
+    checkServer(server);
+    driver.needsExplicitIsolation = server?.isolation !== "read committed";
   } catch (error) {
     await database.close();
     throw error;
   }
   return new Leasehold({ ...seams, database }, schema);
+}
+
+function checkServer(server: { readonly version: number; readonly datestyle: string } | undefined): void {
+  const version = server?.version ?? 0;
+  if (version < oldestServer * 10_000) {
+    throw new UnsupportedServerError(
+      `it is PostgreSQL ${Math.floor(version / 10_000)}, Leasehold needs ${oldestServer} or newer`,
+    );
+  }
+  if (server?.datestyle.startsWith("ISO") !== true) {
+    const advice = "alter role ... set datestyle to 'ISO'";
+    throw new UnsupportedServerError(
+      `its datestyle is ${server?.datestyle}, which the driver can't read (${advice})`,
+    );
+  }
+}
+
+/** Housekeeping holds its election on one connection while it works on another. */
+function checkPool(pool: PostgresPool | undefined): void {
+  const max = pool?.options?.max ?? connectionsMin;
+  if (max < connectionsMin)
+    throw new InvalidOptionError("pool", max, `a pool of at least ${connectionsMin} connections`);
 }

@@ -41,7 +41,7 @@ export class InvalidPayloadError extends LeaseholdError {
 }
 
 export class PayloadTooLargeError extends LeaseholdError {
-  constructor(what: string, bytes: number, limit: number) {
+  constructor(what: string, bytes: number | string, limit: number) {
     super(
       "LH_PAYLOAD_TOO_LARGE",
       `The ${what} has ${bytes} bytes as JSON, the limit is ${limit}. Store the data elsewhere and enqueue a pointer to it, or split it. Nothing was written.`,
@@ -92,11 +92,8 @@ export class MigrationError extends LeaseholdError {
 }
 
 export class UnsupportedServerError extends LeaseholdError {
-  constructor(version: number, least: number) {
-    super(
-      "LH_UNSUPPORTED_SERVER",
-      `The server is PostgreSQL ${Math.floor(version / 10000)}; Leasehold needs ${least} or newer.`,
-    );
+  constructor(reason: string) {
+    super("LH_UNSUPPORTED_SERVER", `The server can't be used: ${reason}.`);
   }
 }
 
@@ -239,8 +236,8 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
   entry(
     "LH_UNSUPPORTED_SERVER",
     "UnsupportedServerError",
-    "a server older than PostgreSQL 14",
-    "upgrade the server",
+    "a server older than PostgreSQL 14, or one that writes dates in another style than ISO",
+    "upgrade the server, or set datestyle to ISO for the role",
   ),
   entry(
     "LH_LEASE_LOST",

@@ -1,6 +1,6 @@
 import { type Binder, binder } from "./database/bind.js";
 import type { GuardedDatabase } from "./database/guarded-database.js";
-import { migrate } from "./database/migrate.js";
+import { migrate, step } from "./database/migrate.js";
 import { grants } from "./database/migrations.generated.js";
 import { checkQueueName, withNames } from "./database/names.js";
 import { listQueues } from "./database/statements.generated.js";
@@ -51,8 +51,9 @@ export class Leasehold {
   /** Creates the least-privilege roles <schema>_producer, _worker, _viewer and _operator, and gives them their rights. */
   async grant(): Promise<void> {
     const queues = await this.#seams.database.run(this.#bind(listQueues, {}));
-    await this.#seams.database.transaction(async (tx) => {
-      await tx.query(withNames(grants.schema, { schema: this.schema, queue: defaults.queue }));
+    const names = { schema: this.schema, queue: defaults.queue };
+    await step(this.#seams, names, "the grants", async (tx) => {
+      await tx.query(withNames(grants.schema, names));
       for (const queue of queues)
         await tx.query(withNames(grants.queue, { schema: this.schema, queue: queue.name }));
     });

@@ -44,6 +44,7 @@ export const defaults = {
   sweepBucketsPerCall: 60,
   sweepPassesMax: 20,
   expireRowsMax: 10_000,
+  expirePassesMax: 100,
   handledRetentionMs: 2_592_000_000,
   samplesKeepMs: 604_800_000,
   listLimit: 100,
@@ -62,6 +63,19 @@ export function wholeNumber(
   if (value === undefined) return range.fallback;
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < range.min || value > range.max) {
     throw new InvalidOptionError(option, value, `a whole number from ${range.min} to ${range.max}`);
+  }
+  return value;
+}
+
+/** A wait that the database can add to a time, whatever was asked for. */
+export function delayInRange(delayMs: number): number {
+  return Number.isFinite(delayMs) ? Math.min(Math.max(0, Math.round(delayMs)), defaults.delayMsMax) : 0;
+}
+
+/** Options are an object or left out; null and the like are mistakes. */
+export function asObject<T extends object>(option: string, value: T): T {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new InvalidOptionError(option, value, "an object");
   }
   return value;
 }

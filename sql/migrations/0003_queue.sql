@@ -12,7 +12,7 @@ create table if not exists leasehold.inbox (
   id uuid primary key default leasehold.uuid_v7(),
   seq bigint not null default nextval('leasehold.inbox_seq'),
   lease_generation bigint not null default 0,
-  available_at timestamptz not null default now(),
+  available_at timestamptz not null default now() check (isfinite(available_at)),
   created_at timestamptz not null default now(),
   claimed_at timestamptz,
   lease_expires_at timestamptz,

@@ -73,10 +73,12 @@ where j.id = :id::uuid;
 
 -- name: pick_jobs
 -- Locks nothing: the ids that a filter means, in the order of their places, for the bounded statements below.
--- nullable: ids, kind, partition_key
+-- `waiting` leaves out what is due already, which a redrive would not change.
+-- nullable: ids, kind, partition_key, now
 -- row: id uuid
 select id from leasehold.inbox
 where (:ids::uuid[] is null or id = any(:ids)) and status = any(:statuses::text[])
+  and (not :waiting::boolean or status = 'dead_letter' or available_at > coalesce(:now::timestamptz, clock_timestamp()))
   and (:kind::text is null or kind = :kind) and (:partition_key::text is null or partition_key = :partition_key)
 order by seq limit :limit::int;
 

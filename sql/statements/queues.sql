@@ -2,8 +2,9 @@
 
 -- name: read_server
 -- Locks nothing.
--- row: version int, isolation text, schema_exists boolean, migrations_exists boolean, queues_exists boolean
+-- row: version int, isolation text, datestyle text, schema_exists boolean, migrations_exists boolean, queues_exists boolean
 select current_setting('server_version_num')::int as version, current_setting('default_transaction_isolation') as isolation,
+       current_setting('datestyle') as datestyle,
        exists (select 1 from pg_namespace where nspname = 'leasehold') as schema_exists,
        exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'leasehold' and c.relname = 'migrations') as migrations_exists,

@@ -11,16 +11,19 @@
 with wanted as materialized (
   select w.id, w.token, w.outcome, w.error, w.delay_ms
   from jsonb_to_recordset(:outcomes::jsonb) as w(id uuid, token bigint, outcome text, error text, delay_ms float8)
+), queue as materialized (
+  select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce(:now::timestamptz, clock_timestamp()) as now
+  from leasehold.queues q where q.name = 'inbox'
 ), held as materialized (
-  select j.id, w.token, w.outcome, w.error, coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait,
-         w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies
-  from leasehold.inbox j join wanted w on w.id = j.id
+  select j.id, w.token, w.outcome, w.error, d.dies, d.wait,
+         case when w.outcome = 'complete' then 'completed' when d.dies then 'dead_letter'
+              when w.outcome = 'retry' and q."order" = 'none' and d.wait > interval '0' then 'scheduled' else 'pending' end as status
+  from leasehold.inbox j join wanted w on w.id = j.id cross join queue q cross join lateral (
+    select w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies,
+           coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait) d
   where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token
   order by j.id
   for update of j
-), queue as (
-  select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce(:now::timestamptz, clock_timestamp()) as now
-  from leasehold.queues q where q.name = 'inbox'
 ), completed as (
   delete from leasehold.inbox j using held h where j.id = h.id and h.outcome = 'complete'
   returning j.*
@@ -34,8 +37,7 @@ with wanted as materialized (
   from completed c, queue q where q.archives
 ), given_back as (
   update leasehold.inbox j set
-    status = case when h.dies then 'dead_letter' when h.outcome = 'retry' and q."order" = 'none' and h.wait > interval '0'
-                  then 'scheduled' else 'pending' end,
+    status = h.status,
     finished_at = case when h.dies and q.on_dead_letter = 'continue' then q.now end,
     available_at = case when h.outcome = 'retry' and not h.dies then q.now + h.wait else j.available_at end,
     attempts = case when h.outcome = 'release' then j.attempts - 1 else j.attempts end,
@@ -45,7 +47,6 @@ with wanted as materialized (
       'attempt', j.attempts, 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', h.error)) end
   from held h, queue q
   where j.id = h.id and h.outcome <> 'complete'
-  returning j.id, j.status
 )
 select w.id, w.token, coalesce(h.id is not null or (:again::boolean and (
          exists (select 1 from leasehold.inbox_archive a where w.outcome = 'complete' and a.id = w.id
@@ -56,8 +57,8 @@ select w.id, w.token, coalesce(h.id is not null or (:again::boolean and (
                     and i.lease_generation = w.token)
          or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome in ('retry', 'dead_letter')
                     and i.errors @> jsonb_build_array(jsonb_build_object('token', w.token::text))))), false) as held,
-       case when h.outcome = 'complete' then 'completed' else g.status end as status
-from wanted w left join held h on h.id = w.id and h.token = w.token left join given_back g on g.id = h.id
+       h.status
+from wanted w left join held h on h.id = w.id and h.token = w.token
 order by w.id, w.token;
 
 -- name: renew_jobs

@@ -62,7 +62,7 @@ export class NodePostgres implements Database {
     }
   }
 
-  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Tx) => Promise<T>, whose: "ours" | "theirs" = "theirs"): Promise<T> {
     const client = await this.#connect("begin");
     try {
       await client.query("begin isolation level read committed");
@@ -71,7 +71,9 @@ export class NodePostgres implements Database {
     }
     let result: T;
     try {
-      result = await work({ query: (text, values) => inTransaction(client, text, values) });
+      result = await work({
+        query: (text, values) => client.query(text, values).catch((error) => raise(error, whose)),
+      });
     } catch (error) {
       await this.#rollBack(client);
       throw error;
@@ -134,18 +136,10 @@ export class NodePostgres implements Database {
   }
 }
 
-/** What the server refuses reaches the caller as the driver says it; a lost connection becomes ours, and nothing was committed. */
-async function inTransaction(
-  client: pg.PoolClient,
-  text: string,
-  values?: unknown[],
-): Promise<pg.QueryResult> {
-  try {
-    return await client.query(text, values);
-  } catch (error) {
-    const ours = fromDriver(error, "a transaction", false);
-    throw ours.code === "LH_DATABASE_UNAVAILABLE" ? ours : error;
-  }
+/** Inside a transaction nothing has been committed, so nothing is ambiguous. */
+function raise(error: unknown, whose: "ours" | "theirs"): never {
+  const ours = fromDriver(error, "a transaction", false);
+  throw whose === "ours" || ours.code === "LH_DATABASE_UNAVAILABLE" ? ours : error;
 }
 
 /** A client that breaks while it is checked out reports it to the query under way; the event on top would end the process. */

@@ -40,8 +40,8 @@ export class GuardedDatabase {
   }
 
   /** Runs work in one transaction, once: a transaction with a user's code in it is the user's to repeat. */
-  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return await this.#database.transaction(work);
+  async transaction<T>(work: (tx: Tx) => Promise<T>, whose?: "ours" | "theirs"): Promise<T> {
+    return await this.#database.transaction(work, whose);
   }
 
   async close(): Promise<void> {

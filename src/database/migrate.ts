@@ -1,4 +1,4 @@
-import { MigrationError } from "../errors.js";
+import { DatabaseRefusedError, DatabaseUnavailableError, LeaseholdError, MigrationError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Clock } from "../seams/clock.js";
 import type { Tx } from "../seams/database.js";
@@ -64,19 +64,22 @@ export async function step<T>(
           `leasehold migrations ${names.schema}`,
         ]);
         return await work(tx);
-      });
+      }, "ours");
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
-      const isCurable = ["55P03", "40001", "40P01", "LH_DATABASE_UNAVAILABLE"].includes(String(code));
-      if (!isCurable || tries >= defaults.migrateTriesMax) {
-        const reason = error instanceof Error ? error.message : String(error);
-        throw isCurable || code === undefined
-          ? new MigrationError(`${what}: ${reason}`, { cause: error })
-          : error;
+      if (!isCurable(error) || tries >= defaults.migrateTriesMax) {
+        if (error instanceof LeaseholdError && !isCurable(error)) throw error;
+        throw new MigrationError(`${what}: ${error instanceof Error ? error.message : error}`, {
+          cause: error,
+        });
       }
       await seams.clock.sleep(50 + seams.random.fraction() * 200);
     }
   }
+}
+
+function isCurable(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailableError) return true;
+  return error instanceof DatabaseRefusedError && ["55P03", "40001", "40P01"].includes(error.sqlState);
 }
 
 async function isCurrent(seams: MigrateSeams, names: Names): Promise<boolean> {
@@ -165,7 +168,7 @@ async function apply(tx: Tx, migration: Migration, names: Names, queue: QueueSha
   try {
     await tx.query(sql);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "55P03") throw error;
+    if (isCurable(error)) throw error;
     throw new MigrationError(`${fileName(migration)}: ${error instanceof Error ? error.message : error}`, {
       cause: error,
     });

@@ -210,9 +210,9 @@ $$;
 -- inbox_a20261115. A row whose day is missing goes to inbox_archive_rest, so a missing day never stops work.
 -- These functions run as their owner: a worker may make and drop days without being allowed any other DDL.
 
--- Makes the days from today to p_days ahead that are missing; returns how many were made. A day is created apart, filled
--- with what waited in the rest, and attached, so that the parent is locked for an instant only (share update exclusive, and
--- access exclusive on the rest). Lock timeout 200 ms: what could not be locked is made by a later call.
+-- Makes the days from today to p_days ahead that are missing, and those of rows that wait in the rest; returns how many were made. A
+-- day is created apart, filled with what waited in the rest, and attached, so that the parent is locked for an instant only (share
+-- update exclusive, and access exclusive on the rest). Lock timeout 200 ms: what could not be locked is made by a later call.
 create or replace function leasehold.make_archive_days(p_queue text, p_days int, p_now timestamptz default null)
 returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set lock_timeout = '200ms' as $$
@@ -225,12 +225,16 @@ begin
   if not found then
     raise exception 'queue % does not exist', p_queue using errcode = '42P01';
   end if;
-  for v_day in select v_today + n from generate_series(0, least(p_days, 60)) n loop
+  for v_day in execute format(
+    'select $1 + n from generate_series(0, least($2, 60)) n union '
+    'select distinct (r.finished_at at time zone ''UTC'')::date from (select finished_at from %I.%I limit 10000) r order by 1',
+    'leasehold', p_queue || '_archive_rest') using v_today, p_days
+  loop
     if to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_day, '"_a"YYYYMMDD'))) is null then
       begin
         perform leasehold.make_archive_day(p_queue, v_day);
         v_made := v_made + 1;
-      exception when lock_not_available or duplicate_table then
+      exception when lock_not_available or duplicate_table or check_violation then
         null; -- Somebody reads the archive or makes the same day; a later call looks again.
       end;
     end if;
@@ -249,6 +253,9 @@ declare
   v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
 begin
   execute format('create table %s (like %s including defaults including constraints)', v_part, v_parent);
+  -- Nothing may settle into the rest between the move and the attach, or the attach is refused.
+  execute format('lock table only %s in share update exclusive mode', v_parent);
+  execute format('lock table %s in access exclusive mode', v_rest);
   execute format('with moved as (delete from %s where finished_at >= %L and finished_at < %L returning *) '
               || 'insert into %s select * from moved', v_rest, v_from, v_to, v_part);
   execute format('alter table %s attach partition %s for values from (%L) to (%L)', v_parent, v_part, v_from, v_to);
@@ -309,7 +316,7 @@ create table if not exists leasehold.inbox (
   id uuid primary key default leasehold.uuid_v7(),
   seq bigint not null default nextval('leasehold.inbox_seq'),
   lease_generation bigint not null default 0,
-  available_at timestamptz not null default now(),
+  available_at timestamptz not null default now() check (isfinite(available_at)),
   created_at timestamptz not null default now(),
   claimed_at timestamptz,
   lease_expires_at timestamptz,

@@ -21,13 +21,27 @@ const reservedQueues: ReadonlySet<string> = new Set([
     "tenant_leases",
     "samples",
   ],
-  ...["migrations", "lease_tokens", "enqueue"],
+  ...["migrations", "lease_tokens", "enqueue", "dedupe_expiry", "receipts_expiry", "handled_age"],
 ]);
-const reservedEndings = /_(archive|archive_rest|hot_keys|seq|pkey|line|scheduled|finished|a\d{8})$/;
+const reservedEndings = /_(archive|archive_rest|hot_keys|seq|pkey|line|scheduled|finished|id_idx|a\d{8})$/;
+
+/** Words that PostgreSQL reserves; an unquoted schema of that name would be a syntax error. */
+const reservedWords: ReadonlySet<string> = new Set(
+  (
+    "all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation column " +
+    "concurrently constraint create cross current_catalog current_date current_role current_schema current_time " +
+    "current_timestamp current_user default deferrable desc distinct do else end except false fetch for foreign freeze from full " +
+    "grant group having ilike in initially inner intersect into is isnull join lateral leading left like limit localtime " +
+    "localtimestamp natural not notnull null offset on only or order outer overlaps placing primary references returning right " +
+    "select session_user similar some symmetric system_user table tablesample then to trailing true union unique user using " +
+    "variadic verbose when where window with"
+  ).split(" "),
+);
 
 /** Only names that pass here are ever put into SQL text; everything else is a parameter. */
 export function checkSchemaName(name: unknown): string {
   const checked = checkPattern("schema", name);
+  if (reservedWords.has(checked)) throw new InvalidNameError("schema", name, "it is a reserved word of SQL");
   if (checked.startsWith("pg_"))
     throw new InvalidNameError("schema", name, "names that begin with pg_ belong to PostgreSQL");
   return checked;

@@ -279,15 +279,16 @@ where j.id = $2::uuid`,
 
 /** sql/statements/operate.sql */
 export const pickJobs: Statement<
-  { readonly ids: readonly string[] | null; readonly statuses: readonly string[]; readonly kind: string | null; readonly partitionKey: string | null; readonly limit: number },
+  { readonly ids: readonly string[] | null; readonly statuses: readonly string[]; readonly waiting: boolean; readonly now: Date | null; readonly kind: string | null; readonly partitionKey: string | null; readonly limit: number },
   { readonly id: string }
 > = {
   name: "pick_jobs",
   text: `select id from leasehold.inbox
 where ($1::uuid[] is null or id = any($1)) and status = any($2::text[])
-  and ($3::text is null or kind = $3) and ($4::text is null or partition_key = $4)
-order by seq limit $5::int`,
-  parameters: ["ids", "statuses", "kind", "partitionKey", "limit"],
+  and (not $3::boolean or status = 'dead_letter' or available_at > coalesce($4::timestamptz, clock_timestamp()))
+  and ($5::text is null or kind = $5) and ($6::text is null or partition_key = $6)
+order by seq limit $7::int`,
+  parameters: ["ids", "statuses", "waiting", "now", "kind", "partitionKey", "limit"],
 };
 
 /** sql/statements/operate.sql */
@@ -327,10 +328,11 @@ select g.id from gone g order by g.id`,
 /** sql/statements/queues.sql */
 export const readServer: Statement<
   Record<string, never>,
-  { readonly version: number; readonly isolation: string; readonly schema_exists: boolean; readonly migrations_exists: boolean; readonly queues_exists: boolean }
+  { readonly version: number; readonly isolation: string; readonly datestyle: string; readonly schema_exists: boolean; readonly migrations_exists: boolean; readonly queues_exists: boolean }
 > = {
   name: "read_server",
   text: `select current_setting('server_version_num')::int as version, current_setting('default_transaction_isolation') as isolation,
+       current_setting('datestyle') as datestyle,
        exists (select 1 from pg_namespace where nspname = 'leasehold') as schema_exists,
        exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'leasehold' and c.relname = 'migrations') as migrations_exists,
@@ -427,23 +429,26 @@ export const bucketOfKey: Statement<
 
 /** sql/statements/settle.sql */
 export const settleJobs: Statement<
-  { readonly outcomes: string; readonly workerId: string; readonly now: Date | null; readonly again: boolean },
+  { readonly outcomes: string; readonly now: Date | null; readonly workerId: string; readonly again: boolean },
   { readonly id: string; readonly token: string; readonly held: boolean; readonly status: string | null }
 > = {
   name: "settle_jobs",
   text: `with wanted as materialized (
   select w.id, w.token, w.outcome, w.error, w.delay_ms
   from jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint, outcome text, error text, delay_ms float8)
+), queue as materialized (
+  select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce($2::timestamptz, clock_timestamp()) as now
+  from leasehold.queues q where q.name = 'inbox'
 ), held as materialized (
-  select j.id, w.token, w.outcome, w.error, coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait,
-         w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies
-  from leasehold.inbox j join wanted w on w.id = j.id
-  where j.status = 'processing' and j.claimed_by = $2::text and j.lease_generation = w.token
+  select j.id, w.token, w.outcome, w.error, d.dies, d.wait,
+         case when w.outcome = 'complete' then 'completed' when d.dies then 'dead_letter'
+              when w.outcome = 'retry' and q."order" = 'none' and d.wait > interval '0' then 'scheduled' else 'pending' end as status
+  from leasehold.inbox j join wanted w on w.id = j.id cross join queue q cross join lateral (
+    select w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies,
+           coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait) d
+  where j.status = 'processing' and j.claimed_by = $3::text and j.lease_generation = w.token
   order by j.id
   for update of j
-), queue as (
-  select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce($3::timestamptz, clock_timestamp()) as now
-  from leasehold.queues q where q.name = 'inbox'
 ), completed as (
   delete from leasehold.inbox j using held h where j.id = h.id and h.outcome = 'complete'
   returning j.*
@@ -457,8 +462,7 @@ export const settleJobs: Statement<
   from completed c, queue q where q.archives
 ), given_back as (
   update leasehold.inbox j set
-    status = case when h.dies then 'dead_letter' when h.outcome = 'retry' and q."order" = 'none' and h.wait > interval '0'
-                  then 'scheduled' else 'pending' end,
+    status = h.status,
     finished_at = case when h.dies and q.on_dead_letter = 'continue' then q.now end,
     available_at = case when h.outcome = 'retry' and not h.dies then q.now + h.wait else j.available_at end,
     attempts = case when h.outcome = 'release' then j.attempts - 1 else j.attempts end,
@@ -468,21 +472,20 @@ export const settleJobs: Statement<
       'attempt', j.attempts, 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', h.error)) end
   from held h, queue q
   where j.id = h.id and h.outcome <> 'complete'
-  returning j.id, j.status
 )
 select w.id, w.token, coalesce(h.id is not null or ($4::boolean and (
          exists (select 1 from leasehold.inbox_archive a where w.outcome = 'complete' and a.id = w.id
-                 and a.lease_generation = w.token and a.claimed_by = $2::text)
+                 and a.lease_generation = w.token and a.claimed_by = $3::text)
          or (w.outcome = 'complete' and not (select q.archives from queue q)
              and not exists (select 1 from leasehold.inbox i where i.id = w.id))
          or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome <> 'complete' and i.status <> 'processing'
                     and i.lease_generation = w.token)
          or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome in ('retry', 'dead_letter')
                     and i.errors @> jsonb_build_array(jsonb_build_object('token', w.token::text))))), false) as held,
-       case when h.outcome = 'complete' then 'completed' else g.status end as status
-from wanted w left join held h on h.id = w.id and h.token = w.token left join given_back g on g.id = h.id
+       h.status
+from wanted w left join held h on h.id = w.id and h.token = w.token
 order by w.id, w.token`,
-  parameters: ["outcomes", "workerId", "now", "again"],
+  parameters: ["outcomes", "now", "workerId", "again"],
 };
 
 /** sql/statements/settle.sql */

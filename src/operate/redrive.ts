@@ -14,7 +14,7 @@ export type Progress = (done: number) => void;
 export async function retry(seams: QueueSeams, filter: JobFilter, progress?: Progress): Promise<number> {
   const statuses = narrowed(filter, ["dead_letter", "pending", "scheduled"], ["dead_letter"]);
   const change = (ids: readonly string[]) => seams.bind(redriveJobs, { ids, now: seams.clock.databaseNow() });
-  return await inBatches(seams, { filter, statuses, change, progress });
+  return await inBatches(seams, { filter, statuses, waiting: true, change, progress });
 }
 
 /** Takes jobs out of the queue for good; they stay readable in the archive. Rows in process are left alone. */
@@ -40,31 +40,31 @@ export async function discard(
       "narrower: discarding everything must be asked for by status",
     );
   }
-  const reason = filter.reason === undefined ? null : storableText(filter.reason);
+  const reason = checkedReason(filter.reason);
   const change = (ids: readonly string[]) =>
     seams.bind(discardJobs, { ids, reason, now: seams.clock.databaseNow() });
-  return await inBatches(seams, { filter, statuses, change, progress });
+  return await inBatches(seams, { filter, statuses, waiting: false, change, progress });
 }
 
 interface Operation {
   readonly filter: JobFilter;
   readonly statuses: readonly JobStatus[];
+  readonly waiting: boolean;
   readonly change: (ids: readonly string[]) => Query<{ readonly id: string }>;
   readonly progress: Progress | undefined;
 }
 
-/**
- * A batch at a time until a pick comes back empty, changes nothing, or the limit is reached. A redriven row leaves the statuses that
- * were picked, or (a row in backoff) is met again: then nothing changes any more and the round ends.
- */
+/** A batch at a time until a pick comes back empty, changes nothing (the rest is in somebody's hands), or the limit is reached. */
 async function inBatches(seams: QueueSeams, operation: Operation): Promise<number> {
-  const { filter, statuses, change, progress } = operation;
+  const { filter, statuses, waiting, change, progress } = operation;
   const total = filter.limit ?? defaults.operateRowsMax;
   let done = 0;
   while (done < total) {
     const pick = seams.bind(pickJobs, {
       ids: filter.ids ?? null,
       statuses,
+      waiting,
+      now: seams.clock.databaseNow(),
       kind: filter.kind ?? null,
       partitionKey: filter.partitionKey ?? null,
       limit: Math.min(defaults.operateBatchRows, total - done),
@@ -89,4 +89,10 @@ function narrowed(
   if (!allowed.includes(filter.status))
     throw new InvalidOptionError("status", filter.status, `one of ${allowed.join(", ")}`);
   return [filter.status];
+}
+
+function checkedReason(reason: unknown): string | null {
+  if (reason === undefined) return null;
+  if (typeof reason !== "string") throw new InvalidOptionError("reason", reason, "text");
+  return storableText(reason);
 }

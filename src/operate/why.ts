@@ -67,16 +67,7 @@ function explain(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> {
       words: `The queue has been paused since ${time(facts.paused_at)}. Resume it with resume().`,
     };
   }
-  if (job.status === "scheduled") {
-    const words =
-      job.attempts > 0
-        ? `Attempt ${job.attempts} failed (${job.lastError}); the next one is`
-        : "It is scheduled";
-    return {
-      reason: job.attempts > 0 ? "backoff" : "scheduled",
-      words: `${words} for ${time(job.availableAt)}.`,
-    };
-  }
+  if (job.status === "scheduled") return scheduled(job, facts);
   if (facts.blocker_id !== null) return { reason: "blocked", words: blockedWords(job, facts) };
   if (job.availableAt > facts.now) {
     return {
@@ -94,6 +85,18 @@ function explain(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> {
     reason: "ready",
     words: `It is first in line and due since ${time(job.availableAt)}; the owner of bucket ${job.bucket} takes it next.`,
   };
+}
+
+function scheduled(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> {
+  const reason = job.attempts > 0 ? "backoff" : "scheduled";
+  const before = job.attempts > 0 ? `Attempt ${job.attempts} failed (${job.lastError}). ` : "";
+  if (job.availableAt <= facts.now) {
+    return {
+      reason,
+      words: `${before}It fell due at ${time(job.availableAt)}; the next claim of bucket ${job.bucket} puts it in line.`,
+    };
+  }
+  return { reason, words: `${before}It is scheduled for ${time(job.availableAt)}.` };
 }
 
 function deadLettered(job: JobRecord): Pick<Why, "reason" | "words"> {

@@ -28,7 +28,11 @@ export interface Tx {
 export interface Database {
   /** Runs a query in a transaction of its own, read committed. Rejects with an error of src/errors.ts. */
   run<R>(query: Query<R>): Promise<readonly R[]>;
-  /** Runs work in one transaction, read committed, on one connection; commits when it resolves, rolls back when it rejects. */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Runs work in one transaction, read committed, on one connection; commits when it resolves, rolls back when it rejects. A lost
+   * connection is an error of src/errors.ts; what the server refuses is one too when `whose` is "ours", else it is the driver's, as the
+   * user's own code expects it.
+   */
+  transaction<T>(work: (tx: Tx) => Promise<T>, whose?: "ours" | "theirs"): Promise<T>;
   close(): Promise<void>;
 }

@@ -114,6 +114,7 @@ function rotated(buckets: readonly number[], bookmarks: Bookmarks, limit: number
 
 function checkedBuckets(wanted: readonly number[] | undefined, count: number): readonly number[] {
   if (wanted === undefined) return Array.from({ length: count }, (_, bucket) => bucket);
+  if (!Array.isArray(wanted)) throw new InvalidOptionError("buckets", wanted, "an array of whole numbers");
   const distinct = [...new Set(wanted)];
   for (const bucket of distinct) {
     if (!Number.isInteger(bucket) || bucket < 0 || bucket >= count) {

@@ -2,7 +2,7 @@ import type { Binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
 import { runOn } from "../database/run-on.js";
 import { enqueueJobs } from "../database/statements.generated.js";
-import { DatabaseRefusedError, EnqueueBlockedError, PayloadTooLargeError } from "../errors.js";
+import { DatabaseRefusedError, EnqueueBlockedError } from "../errors.js";
 import type { Clock } from "../seams/clock.js";
 import type { Query, Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
@@ -54,10 +54,6 @@ export async function enqueueAll(
   jobs: readonly NewJob[],
   isStrict: boolean,
 ): Promise<readonly Enqueued[]> {
-  const bytes = jobs.reduce((sum, job) => sum + job.json.length, 0);
-  if (bytes > defaults.enqueueManyBytesMax) {
-    throw new PayloadTooLargeError("list of jobs", bytes, defaults.enqueueManyBytesMax);
-  }
   const mayWait = isStrict || jobs.some((job) => job.idempotencyKey !== null);
   try {
     return await enqueueOnce(seams, jobs, mayWait ? defaults.enqueueBlockedMs : undefined);

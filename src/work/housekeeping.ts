@@ -17,6 +17,7 @@ import {
 } from "../database/statements.generated.js";
 import type { Events } from "../events.js";
 import type { Clock } from "../seams/clock.js";
+import type { Query } from "../seams/database.js";
 import { defaults } from "../settings.js";
 
 export interface HousekeepingSeams {
@@ -53,23 +54,23 @@ export async function housekeep(seams: HousekeepingSeams): Promise<HousekeepingR
     const [election] = await runOn(tx, bind(electHousekeeper, {}));
     if (election?.elected !== true) return idle;
     return await duties(seams, bind);
-  });
+  }, "ours");
 }
 
 async function duties(seams: HousekeepingSeams, bind: Binder): Promise<HousekeepingReport> {
   const { database } = seams;
   const now = seams.clock.databaseNow();
   const marked = (await database.run(bind(markStaleWorkers, { now }))).map((row) => row.id);
-  let removed = countOf(await database.run(bind(removeDeadWorkers, { now })));
+  let removed = await untilDone(seams, bind(removeDeadWorkers, { now }));
   const limits = { limit: defaults.expireRowsMax, handledRetentionMs: defaults.handledRetentionMs };
-  removed += countOf(await database.run(bind(expireReceipts, { now, ...limits })));
+  removed += await untilDone(seams, bind(expireReceipts, { now, ...limits }));
   const queues = await database.run(bind(listQueues, {}));
   let daysMade = 0;
   let daysDropped = 0;
   for (const queue of queues) {
     const bindQueue = binder({ schema: seams.schema, queue: queue.name });
     await sweepLeases(seams, bindQueue, queue.buckets);
-    removed += countOf(await database.run(bindQueue(expireDedupe, { now, limit: defaults.expireRowsMax })));
+    removed += await untilDone(seams, bindQueue(expireDedupe, { now, limit: defaults.expireRowsMax }));
     const archive = await keepArchive(seams, bindQueue, queue.name);
     daysMade += archive.made;
     daysDropped += archive.dropped;
@@ -91,11 +92,16 @@ async function sweepLeases(seams: HousekeepingSeams, bind: Binder, buckets: numb
       const stops = await sweep(seams, bind, next);
       next = new Map(
         stops
-          .filter((stop) => stop.key > (next.get(stop.bucket) ?? ""))
+          .filter((stop) => isAfter(stop.key, next.get(stop.bucket) ?? ""))
           .map((stop) => [stop.bucket, stop.key]),
       );
     }
   }
+}
+
+/** In the order of the database (bytes); a walk that stops before where it started has gone round. */
+function isAfter(key: string, start: string): boolean {
+  return Buffer.compare(Buffer.from(key), Buffer.from(start)) > 0;
 }
 
 /** Where the walk stopped in buckets with more keys than a pass visits. */
@@ -144,6 +150,17 @@ async function sample(seams: HousekeepingSeams, bind: Binder): Promise<void> {
   );
 }
 
-function countOf(rows: readonly { readonly removed: string }[]): number {
-  return Number(rows[0]?.removed ?? 0);
+/** Repeats a bounded removal until it finds less than a full batch, or for as long as a round may take. */
+async function untilDone(
+  seams: HousekeepingSeams,
+  query: Query<{ readonly removed: string }>,
+): Promise<number> {
+  let removed = 0;
+  for (let pass = 0; pass < defaults.expirePassesMax; pass++) {
+    const [row] = await seams.database.run(query);
+    const count = Number(row?.removed ?? 0);
+    removed += count;
+    if (count === 0) break;
+  }
+  return removed;
 }

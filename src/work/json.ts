@@ -7,7 +7,7 @@ import { defaults } from "../settings.js";
  * undefined are left out, as TypeScript's optional properties expect.
  */
 export function toJson(what: string, value: unknown, limitBytes: number): string {
-  check(value, what, []);
+  check(value, { path: what, above: [], budget: { left: limitBytes, limitBytes } });
   const text = JSON.stringify(value);
   const bytes = Buffer.byteLength(text);
   if (bytes > limitBytes) throw new PayloadTooLargeError(what, bytes, limitBytes);
@@ -24,7 +24,17 @@ export function storableText(text: string): string {
   return text.slice(0, defaults.errorTextMax).toWellFormed().replaceAll("\u0000", "\ufffd");
 }
 
-function check(value: unknown, path: string, above: readonly object[]): void {
+/** Where a value is, what contains it, and how many values may still come: each has at least one byte of the limit. */
+interface Place {
+  readonly path: string;
+  readonly above: readonly object[];
+  readonly budget: { left: number; readonly limitBytes: number };
+}
+
+function check(value: unknown, place: Place): void {
+  const { path, budget } = place;
+  budget.left -= 1;
+  if (budget.left < 0) throw new PayloadTooLargeError(path, `over ${budget.limitBytes}`, budget.limitBytes);
   switch (typeof value) {
     case "string":
       if (!isStorableText(value))
@@ -36,7 +46,7 @@ function check(value: unknown, path: string, above: readonly object[]): void {
       if (!Number.isFinite(value)) throw new InvalidPayloadError(path, `${value} is not a JSON number`);
       return;
     case "object":
-      if (value !== null) checkObject(value, path, above);
+      if (value !== null) checkObject(value, place);
       return;
     case "bigint":
       throw new InvalidPayloadError(path, "a BigInt is not JSON; pass it as text");
@@ -45,34 +55,41 @@ function check(value: unknown, path: string, above: readonly object[]): void {
   }
 }
 
-function checkObject(value: object, path: string, above: readonly object[]): void {
+function checkObject(value: object, { path, above, budget }: Place): void {
   if (above.includes(value)) throw new InvalidPayloadError(path, "it contains itself");
   if (above.length >= defaults.payloadDepthMax) {
     throw new InvalidPayloadError(path, `it is nested deeper than ${defaults.payloadDepthMax} levels`);
   }
-  const chain = [...above, value];
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) check(value[i], `${path}[${i}]`, chain);
-    return;
-  }
-  if ("toJSON" in value && typeof value.toJSON === "function") {
+  if (!isPlain(value)) {
     throw new InvalidPayloadError(
       path,
       `a ${nameOf(value)} comes back as something else; convert it to plain JSON first`,
     );
   }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    throw new InvalidPayloadError(
-      path,
-      `a ${nameOf(value)} is not a plain object; convert it to plain JSON first`,
-    );
+  const chain = [...above, value];
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) check(value[i], { path: `${path}[${i}]`, above: chain, budget });
+    return;
   }
   for (const [key, item] of Object.entries(value)) {
     if (!isStorableText(key))
       throw new InvalidPayloadError(path, "a property name has a NUL character or a lone surrogate");
-    if (item !== undefined) check(item, `${path}.${key}`, chain);
+    if (item !== undefined) check(item, { path: `${path}.${key}`, above: chain, budget });
   }
+}
+
+/** An array with nothing but its items, or an object with nothing but its own enumerable properties, of this realm or another. */
+function isPlain(value: object): boolean {
+  if ("toJSON" in value && typeof value.toJSON === "function") return false;
+  if (Object.getOwnPropertySymbols(value).length > 0) return false;
+  if (Array.isArray(value))
+    return Object.keys(value).length <= value.length && Object.keys(value).every((key) => /^\d+$/.test(key));
+  if (Symbol.toStringTag in value) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (
+    prototype === null ||
+    (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "isPrototypeOf"))
+  );
 }
 
 function nameOf(value: object): string {

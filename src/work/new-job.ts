@@ -1,6 +1,6 @@
-import { InvalidKeyError, InvalidOptionError } from "../errors.js";
+import { InvalidKeyError, InvalidOptionError, PayloadTooLargeError } from "../errors.js";
 import type { Events } from "../events.js";
-import { defaults, wholeNumber } from "../settings.js";
+import { asObject, defaults, wholeNumber } from "../settings.js";
 import { isStorableText, toJson } from "./json.js";
 import type { QueueSettings } from "./queue-settings.js";
 
@@ -38,6 +38,7 @@ export function newJob(
   queue: { readonly settings: QueueSettings; readonly events: Events },
 ): NewJob {
   const { settings } = queue;
+  asObject("job", input);
   checkKey("kind", input.kind, defaults.kindBytesMax);
   if (input.partitionKey !== undefined) checkKey("partition key", input.partitionKey, defaults.keyBytesMax);
   if (input.idempotencyKey !== undefined)
@@ -47,13 +48,6 @@ export function newJob(
     input.headers === undefined
       ? undefined
       : toJson("headers", plain(input.headers), settings.payloadLimitBytes);
-  if (payload.length > defaults.payloadWarningBytes) {
-    queue.events.emit("payload:warned", {
-      queue: settings.name,
-      kind: input.kind,
-      bytes: Buffer.byteLength(payload),
-    });
-  }
   const fields = {
     id,
     kind: input.kind,
@@ -68,9 +62,21 @@ export function newJob(
     ),
     ...dueTime(input),
   };
+  const bytes = Buffer.byteLength(payload);
+  if (bytes > defaults.payloadWarningBytes) {
+    queue.events.emit("payload:warned", { queue: settings.name, kind: input.kind, bytes });
+  }
   const rest = JSON.stringify(fields).slice(0, -1);
   const json = `${rest},"payload":${payload}${headers === undefined ? "" : `,"headers":${headers}`}}`;
   return { id, json, idempotencyKey: input.idempotencyKey ?? null, partitionKey: input.partitionKey ?? null };
+}
+
+/** All jobs of one call together are one JSON text, which has a limit. */
+export function checkTotal(jobs: readonly NewJob[]): void {
+  const bytes = jobs.reduce((sum, job) => sum + job.json.length, 0);
+  if (bytes > defaults.enqueueManyBytesMax) {
+    throw new PayloadTooLargeError("list of jobs", bytes, defaults.enqueueManyBytesMax);
+  }
 }
 
 function checkKey(what: string, value: unknown, bytesMax: number): void {

@@ -4,7 +4,7 @@ import { grants } from "../database/migrations.generated.js";
 import { type Names, withNames } from "../database/names.js";
 import { runOn } from "../database/run-on.js";
 import { findQueue, insertQueue, makeArchiveDays, readServer } from "../database/statements.generated.js";
-import { NotMigratedError, UnknownQueueError } from "../errors.js";
+import { InvalidNameError, NotMigratedError, UnknownQueueError } from "../errors.js";
 import type { Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
 import { agreed, type QueueOptions, type QueueSettings, qualified } from "./queue-settings.js";
@@ -54,6 +54,10 @@ type StoredQueue = Omit<QueueSettings, "payloadLimitBytes" | "maxAttempts">;
 async function create(tx: Tx, names: Names, wanted: QueueSettings): Promise<void> {
   const bind = binder(names);
   if ((await runOn(tx, bind(findQueue, { name: names.queue }))).length > 0) return;
+  const { rows } = await tx.query("select to_regclass($1) as taken", [`${names.schema}.${names.queue}`]);
+  if ((rows[0] as { taken: string | null }).taken !== null) {
+    throw new InvalidNameError("queue", names.queue, "the schema has a table or index of that name");
+  }
   await migrateQueue(tx, names.schema, { name: names.queue, order: wanted.order, buckets: wanted.buckets });
   await runOn(
     tx,

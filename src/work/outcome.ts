@@ -1,3 +1,4 @@
+import { delayInRange } from "../settings.js";
 import { storableText } from "./json.js";
 
 /** How an attempt ends. A retry of the last attempt becomes a dead letter in the database. */
@@ -29,11 +30,17 @@ export class DeadLetter extends Error {
   }
 }
 
-/** What a thrown value means, whatever it is: strings, undefined and objects with a hostile toString included. */
+/** What a thrown value means, whatever it is: strings, undefined, revoked proxies and objects with a hostile toString included. */
 export function outcomeOf(error: unknown): Outcome {
-  if (error instanceof DeadLetter) return { is: "dead_letter", error: describe(error) };
-  const delayMs = error instanceof RetryAfter ? error.delayMs : null;
-  return { is: "retry", error: describe(error), delayMs };
+  const text = describe(error);
+  try {
+    if (error instanceof DeadLetter) return { is: "dead_letter", error: text };
+    if (error instanceof RetryAfter)
+      return { is: "retry", error: text, delayMs: delayInRange(error.delayMs) };
+  } catch {
+    // Not even its class can be asked for; then it is a failure like any other.
+  }
+  return { is: "retry", error: text, delayMs: null };
 }
 
 function describe(error: unknown): string {

@@ -6,12 +6,12 @@ import { discard, type Progress, retry } from "../operate/redrive.js";
 import { type QueueStats, stats } from "../operate/stats.js";
 import { type Why, why } from "../operate/why.js";
 import type { Tx } from "../seams/database.js";
-import { defaults } from "../settings.js";
+import { asObject, defaults } from "../settings.js";
 import { type Bookmarks, type ClaimOptions, claim, newBookmarks } from "./claim.js";
 import { type Enqueued, enqueueAll, enqueueOn } from "./enqueue.js";
 import { EnqueueLane } from "./enqueue-lane.js";
 import type { ClaimedJob } from "./job.js";
-import { type EnqueueOptions, type NewJob, type NewJobInput, newJob } from "./new-job.js";
+import { checkTotal, type EnqueueOptions, type NewJob, type NewJobInput, newJob } from "./new-job.js";
 import { complete, type Outcome, outcomeOf, release } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
 import type { QueueSettings } from "./queue-settings.js";
@@ -50,9 +50,10 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
     payload: J[K],
     options: EnqueueOptions & { readonly tx?: Tx } = {},
   ): Promise<Enqueued> {
-    const { tx, ...rest } = options;
+    const { tx, ...rest } = asObject("options", options);
     const job = this.#newJob({ ...rest, kind, payload });
-    const answer = tx === undefined ? await this.#lane(job).add(job) : await this.#enqueueOn(tx, job);
+    if (tx !== undefined) return await this.#enqueueOn(tx, job);
+    const answer = await this.#lane(job).add(job);
     this.#seams.events.emit("jobs:enqueued", {
       queue: this.name,
       count: 1,
@@ -66,6 +67,7 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
     jobs: readonly JobInput<J>[],
     options: { readonly tx?: Tx } = {},
   ): Promise<readonly Enqueued[]> {
+    const { tx } = asObject("options", options);
     if (!Array.isArray(jobs) || jobs.length > defaults.enqueueManyRowsMax) {
       throw new InvalidOptionError(
         "jobs",
@@ -74,11 +76,10 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
       );
     }
     const checked = jobs.map((job: NewJobInput) => this.#newJob(job));
+    checkTotal(checked);
     if (checked.length === 0) return [];
-    const answers =
-      options.tx === undefined
-        ? await enqueueAll(this.#seams, checked, this.settings.strict)
-        : await enqueueOn(options.tx, this.#seams, checked);
+    if (tx !== undefined) return await enqueueOn(tx, this.#seams, checked);
+    const answers = await enqueueAll(this.#seams, checked, this.settings.strict);
     const duplicates = answers.filter((answer) => answer.duplicate).length;
     this.#seams.events.emit("jobs:enqueued", { queue: this.name, count: answers.length, duplicates });
     return answers;
@@ -86,7 +87,11 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
 
   /** Takes jobs from the front of their lines, with a lease on each. */
   async claim(options: ClaimOptions): Promise<readonly ClaimedJobOf<J>[]> {
-    return (await claim(this.#seams, this.#bookmarks, options)) as readonly ClaimedJobOf<J>[];
+    return (await claim(
+      this.#seams,
+      this.#bookmarks,
+      asObject("options", options),
+    )) as readonly ClaimedJobOf<J>[];
   }
 
   /** Each of these says whether the row was still held; if not, nothing was changed. */
@@ -118,7 +123,7 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   }
 
   async list(filter: ListFilter = {}): Promise<readonly JobRecordOf<J>[]> {
-    return (await list(this.#seams, filter)) as readonly JobRecordOf<J>[];
+    return (await list(this.#seams, asObject("filter", filter))) as readonly JobRecordOf<J>[];
   }
 
   async get(id: string): Promise<JobRecordOf<J> | null> {
@@ -130,11 +135,11 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   }
 
   async retry(filter: JobFilter = {}, progress?: Progress): Promise<number> {
-    return await retry(this.#seams, filter, progress);
+    return await retry(this.#seams, asObject("filter", filter), progress);
   }
 
   async discard(filter: JobFilter & { readonly reason?: string }, progress?: Progress): Promise<number> {
-    return await discard(this.#seams, filter, progress);
+    return await discard(this.#seams, asObject("filter", filter), progress);
   }
 
   /** Nothing is claimed until resume(); rows in process go on, and enqueue works. */

@@ -1,7 +1,9 @@
 import { settleJobs } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
 import type { Query } from "../seams/database.js";
+import { delayInRange, oneOf } from "../settings.js";
 import type { ClaimedJob } from "./job.js";
+import { storableText } from "./json.js";
 import type { Outcome } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
 
@@ -38,8 +40,8 @@ export function settleQuery(
     id: job.id,
     token: job.fenceToken.toString(),
     outcome: outcome.is,
-    error: "error" in outcome ? outcome.error : undefined,
-    delay_ms: outcome.is === "retry" && outcome.delayMs !== null ? outcome.delayMs : undefined,
+    error: "error" in outcome ? storableText(String(outcome.error)) : undefined,
+    delay_ms: outcome.is === "retry" && outcome.delayMs !== null ? delayInRange(outcome.delayMs) : undefined,
   }));
   const workerId = settlements[0]?.job.workerId ?? "";
   return seams.bind(settleJobs, {
@@ -78,6 +80,7 @@ function groupByWorker(settlements: readonly Settlement[]): Settlement[][] {
     const lease = `${workerId} ${leaseOf(id, fenceToken)}`;
     if (seen.has(lease)) throw new InvalidOptionError("settlements", id, "a list that names each job once");
     seen.add(lease);
+    oneOf("outcome", settlement.outcome.is, ["complete", "retry", "dead_letter", "release"], "release");
     const group = groups.get(workerId) ?? [];
     groups.set(workerId, group);
     group.push(settlement);

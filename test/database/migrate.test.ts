@@ -134,7 +134,7 @@ test("a server older than PostgreSQL 14 is refused when connecting", async () =>
   const pool = { connect: () => Promise.resolve(client), on: () => {}, off: () => {} } as unknown as pg.Pool;
   await expect(connect({ pool })).rejects.toMatchObject({
     code: "LH_UNSUPPORTED_SERVER",
-    message: "The server is PostgreSQL 13; Leasehold needs 14 or newer.",
+    message: "The server can't be used: it is PostgreSQL 13, Leasehold needs 14 or newer.",
   });
 });
 
