@@ -15,7 +15,18 @@ interface Lock {
   packages: Record<string, LockEntry>;
 }
 
-const systems = ["android", "darwin", "freebsd", "linux", "openharmony", "win32", "aix", "sunos", "netbsd", "openbsd"];
+const systems = [
+  "android",
+  "darwin",
+  "freebsd",
+  "linux",
+  "openharmony",
+  "win32",
+  "aix",
+  "sunos",
+  "netbsd",
+  "openbsd",
+];
 const processors = ["arm64", "arm", "x64", "ia32", "ppc64", "s390x", "riscv64", "loong64", "wasm32"];
 
 function complete(lock: Lock): string[] {
@@ -41,7 +52,12 @@ function platformOf(name: string): { optional: true; os?: string[]; cpu: string[
   if (cpu === undefined) return null;
   const libc = words.includes("musl") ? "musl" : "glibc";
   const hasLibc = os === "linux" && words.some((word) => word === "musl" || word.startsWith("gnu"));
-  return { optional: true, cpu: [cpu], ...(os === undefined ? {} : { os: [os] }), ...(hasLibc ? { libc: [libc] } : {}) };
+  return {
+    optional: true,
+    cpu: [cpu],
+    ...(os === undefined ? {} : { os: [os] }),
+    ...(hasLibc ? { libc: [libc] } : {}),
+  };
 }
 
 const path = "package-lock.json";
