@@ -60,8 +60,14 @@ function platformOf(name: string): { optional: true; os?: string[]; cpu: string[
   };
 }
 
-const path = "package-lock.json";
-const lock = JSON.parse(readFileSync(path, "utf8")) as Lock;
-const added = complete(lock);
-writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
-console.log(added.length === 0 ? "The lock file is complete." : `Added ${added.length}: ${added.join(", ")}`);
+function main(): void {
+  const file = "package-lock.json";
+  const content = JSON.parse(readFileSync(file, "utf8")) as Lock;
+  const names = complete(content);
+  writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
+  console.log(
+    names.length === 0 ? "The lock file is complete." : `Added ${names.length}: ${names.join(", ")}`,
+  );
+}
+
+main();
