@@ -114,7 +114,6 @@ create table leasehold.queues (
   ring text default 'rendezvous'::text not null,
   retention interval not null,
   dedupe_window interval not null,
-  settings jsonb default '{}'::jsonb not null,
   paused_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
   constraint queues_pkey PRIMARY KEY (name),
@@ -188,6 +187,19 @@ create view leasehold.worker_lease as
   WHERE (status <> 'dead'::text);
 
 -- Functions
+
+CREATE OR REPLACE FUNCTION leasehold.assert_not_dead(p_worker text, p_dead text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if p_worker = any(p_dead) then
+    raise exception 'worker % is marked dead', p_worker
+      using errcode = '55000', hint = 'It was evicted or not seen for its TTL. Register it again, or claim under another id.';
+  end if;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION leasehold.assert_read_committed()
  RETURNS void
@@ -313,21 +325,28 @@ AS $function$
 declare
   v_key record;
   v_seen record;
+  v_left int := p_scan;
   v_changed int := 0;
 begin
   for v_key in
     select t.bucket, t.key, k.claimed_seq, k.checked_seq from unnest(p_buckets, p_keys) t(bucket, key)
     left join leasehold.inbox_hot_keys k on k.partition_bucket = t.bucket and k.partition_key = t.key
   loop
-    select count(*) as rows, max(s.seq) as last_seq, coalesce(bool_or(s.status = 'processing'), false) as is_busy into v_seen
-    from (select j.seq, j.status from leasehold.inbox j
+    exit when v_left <= 0;
+    select count(*)::int as rows, max(s.seq) as last_seq, array_agg(s.id order by s.seq) filter (where s.status = 'processing') as busy,
+           (array_agg(s.id order by s.seq) filter (where s.status = 'processing'))[1:1] as payer
+    into v_seen
+    from (select j.id, j.seq, j.status from leasehold.inbox j
           where j.in_line and j.partition_bucket = v_key.bucket and j.partition_key = v_key.key
             and j.seq > coalesce(v_key.checked_seq, 0)
-            and (v_key.claimed_seq is null or v_key.checked_seq is not null or j.seq <= v_key.claimed_seq)
-          order by j.seq limit p_scan) s;
-    if v_seen.is_busy then
-      v_changed := v_changed + leasehold.inbox_recover_keys(array[v_key.bucket], array[v_key.key], p_worker, p_known, p_dead, p_now);
-    elsif v_seen.rows < p_scan then
+            and j.seq <= case when v_key.checked_seq is null and v_key.claimed_seq is not null then v_key.claimed_seq
+                              else 9223372036854775807 end
+          order by j.seq limit v_left) s;
+    if v_seen.busy is not null then
+      v_changed := v_changed + coalesce(
+        nullif(leasehold.inbox_recover_keys(array[v_key.bucket], array[v_key.key], p_worker, p_known, p_dead, p_now), 0),
+        leasehold.inbox_recover(v_seen.busy, v_seen.payer, p_worker, p_known, p_dead, p_now));
+    elsif v_seen.rows < v_left then
       insert into leasehold.inbox_hot_keys as k (partition_bucket, partition_key, claimed_seq)
       values (v_key.bucket, v_key.key, 0)
       on conflict (partition_bucket, partition_key) do update set checked_seq = null;
@@ -337,6 +356,7 @@ begin
       values (v_key.bucket, v_key.key, 0, v_seen.last_seq)
       on conflict (partition_bucket, partition_key) do update set checked_seq = excluded.checked_seq;
     end if;
+    v_left := v_left - v_seen.rows;
   end loop;
   return v_changed;
 end
@@ -353,7 +373,7 @@ AS $function$
 declare
   c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
   c_found constant int := case when p_limit = 0 then 2147483647 else p_limit end;
-  c_scan constant int := 5000;                     -- rows of one hot key looked at in a pass when it is met first
+  c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
   v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
@@ -367,6 +387,7 @@ begin
   if v_buckets is null then return; end if;
   perform leasehold.inbox_promote(v_buckets, 1000, v_now);
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
+  perform leasehold.assert_not_dead(p_worker, v_dead);
   for v_round in 1..3 loop -- give back, check, take
     select array_agg(f.tid) filter (where f.act = 'take') as tids,
            array_agg(f.head) filter (where f.act = 'take') as heads,
@@ -375,8 +396,8 @@ begin
            array_agg(f.bucket) filter (where f.place = 1 and f.act = 'take') as taken_buckets,
            array_agg(f.key) filter (where f.place = 1 and f.act = 'take') as taken_keys,
            array_agg(f.full_to) filter (where f.place = 1 and f.act = 'take') as taken_full_to,
-           array_agg(f.head) filter (where f.place = 1 and f.attempts > 0) as retry_heads,
-           array_agg(f.crashes) filter (where f.place = 1 and f.attempts > 0) as retry_crashes,
+           array_agg(f.head) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_heads,
+           array_agg(f.crashes) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_crashes,
            array_agg(f.bucket) filter (where f.act = 'recover') as lost_buckets,
            array_agg(f.key) filter (where f.act = 'recover') as lost_keys,
            array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
@@ -389,7 +410,7 @@ begin
     if w.lost_keys is not null then
       v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, p_worker, p_known, v_dead, v_now);
     end if;
-    if w.check_keys is not null then
+    if w.check_keys is not null and p_limit > 0 then
       v_changed := v_changed + leasehold.inbox_check(w.check_buckets, w.check_keys, c_scan, p_worker, p_known, v_dead, v_now);
     end if;
     exit when v_changed = 0;
@@ -453,7 +474,9 @@ declare
   v_now timestamptz := coalesce((v_request ->> 'now')::timestamptz, clock_timestamp());
   v_once boolean := coalesce((v_request ->> 'once')::boolean,
     exists (select 1 from jsonb_array_elements(v_jobs) j where j ? 'idempotency_key'));
+  v_resend boolean := coalesce((v_request ->> 'resend')::boolean, false);
   v_queue leasehold.queues;
+  v_own uuid;  -- the receipt of this call, when no earlier send of it has committed
 begin
   select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
   if v_request ? 'lock_timeout_ms' then
@@ -464,19 +487,17 @@ begin
       select j ->> 'partition_key' from jsonb_array_elements(v_jobs) j where j ->> 'partition_key' is not null));
   end if;
   if v_queue.retention = interval '0' and v_request ? 'receipt' then
+    -- Waits for an earlier send of the same call that is still under way.
     insert into leasehold.receipts (id, expires_at)
     values ((v_request ->> 'receipt')::uuid, v_now + interval '1 day') on conflict do nothing;
-    if not found then
-      -- This very call committed before and its answer was lost; nothing else remembers jobs that have finished since.
-      return query select j.n::int, coalesce(d.job_id, j.id), d.job_id is distinct from j.id and d.job_id is not null
-        from rows from (jsonb_to_recordset(v_jobs) as (id uuid, idempotency_key text)) with ordinality as j(id, idempotency_key, n)
-        left join leasehold.dedupe d on d.queue = 'inbox' and d.idempotency_key = j.idempotency_key
-        order by j.n;
-      return;
-    end if;
+    if found then v_own := (v_request ->> 'receipt')::uuid; end if;
   end if;
-  if v_once then
-    return query select * from leasehold.inbox_insert_once(v_jobs, v_now, v_now + v_queue.dedupe_window);
+  if v_once or v_resend then
+    return query select * from leasehold.inbox_insert_once(v_jobs, v_now, v_now + v_queue.dedupe_window, v_own);
+    if v_resend then
+      delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
+      where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
+    end if;
     return;
   end if;
   return query
@@ -498,7 +519,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_insert_once(p_jobs jsonb, p_now timestamp with time zone, p_expires_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION leasehold.inbox_insert_once(p_jobs jsonb, p_now timestamp with time zone, p_expires_at timestamp with time zone, p_own uuid)
  RETURNS TABLE(n integer, id uuid, duplicate boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -511,10 +532,11 @@ begin
     with given as materialized (
       select j.n, coalesce(j.id, leasehold.uuid_v7()) as id, j.kind, j.payload, j.headers, j.partition_key, j.priority,
              j.max_attempts, coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) as available_at,
-             j.idempotency_key
+             j.idempotency_key, j.earlier
       from rows from (jsonb_to_recordset(p_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
-             priority int, max_attempts int, available_at timestamptz, delay_ms float8, idempotency_key text)) with ordinality
-             as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, idempotency_key, n)
+             priority int, max_attempts int, available_at timestamptz, delay_ms float8, idempotency_key text, earlier uuid[]))
+             with ordinality as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms,
+             idempotency_key, earlier, n)
     ), firsts as (
       select distinct on (g.idempotency_key collate "C") g.idempotency_key, g.id from given g
       where g.idempotency_key is not null order by g.idempotency_key collate "C", g.n
@@ -538,7 +560,7 @@ begin
              case when g.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key
       from decided g
       where (g.job_id is null or g.job_id = g.id)
-        and not exists (select 1 from leasehold.inbox_archive a where a.id = g.id)
+        and not exists (select 1 from leasehold.receipts r where r.id = any(g.earlier) and r.id is distinct from p_own)
       order by g.n
       on conflict on constraint inbox_pkey do nothing
     )
@@ -623,10 +645,10 @@ begin
                           else j.available_at end,
       attempts = case when l.pays then j.attempts else j.attempts - 1 end,
       crashes = case when l.pays then j.crashes + 1 else j.crashes end,
-      claimed_by = null, claimed_at = null, lease_expires_at = null,
+      claimed_by = null, claimed_at = null, lease_expires_at = null, lease_generation = 0,
       last_error = case when l.pays then e.message else j.last_error end,
       errors = case when l.pays then leasehold.with_error(j.errors, jsonb_build_object('at', p_now, 'attempt', j.attempts,
-                 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', e.message)) else j.errors end
+                 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', e.message, 'lost', true)) else j.errors end
     from lost l, leasehold.queues q,
       lateral (select case when l.ran_out then 'the lease ran out before the attempt was settled'
                            else 'the worker was lost before the attempt was settled' end as message) e
@@ -702,7 +724,7 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_remember(p_buckets integer[], p_keys 
  SET jit TO 'off'
 AS $function$
 begin
-  update leasehold.inbox_hot_keys k set claimed_seq = greatest(k.claimed_seq, t.full_to)
+  update leasehold.inbox_hot_keys k set claimed_seq = t.full_to
   from unnest(p_buckets, p_keys, p_full_to) t(bucket, key, full_to)
   where k.partition_bucket = t.bucket and k.partition_key = t.key and t.full_to is not null;
   delete from leasehold.inbox_hot_keys k using unnest(p_buckets, p_keys, p_full_to) t(bucket, key, full_to)
@@ -730,7 +752,7 @@ AS $function$
 #variable_conflict use_column
 begin
   return query with recursive walk as (
-    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, 1 as depth
+    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
     from unnest(p_buckets, p_after) as b(bucket, after) cross join lateral (
       (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
        from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
@@ -741,7 +763,7 @@ begin
        order by j.partition_key, j.seq limit 1)
       limit 1) n
     union all
-    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, w.depth + 1
+    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
     from walk w cross join lateral (
       (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
        from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
@@ -764,9 +786,10 @@ begin
              count(*) = p_window as is_full, count(*) < p_window or exists (
                select 1 from leasehold.inbox_hot_keys k
                where k.partition_bucket = h.bucket and k.partition_key = h.partition_key and k.checked_seq is null
-                 and not exists (select 1 from leasehold.inbox b
-                                 where b.in_line and b.partition_bucket = h.bucket and b.partition_key = h.partition_key
-                                   and b.seq > max(s.seq) and b.seq <= k.claimed_seq and b.status = 'processing')) as is_clear
+                 and not exists (select 1 from (  -- offset 0 keeps both bounds of seq in the index condition
+                   select b.status from leasehold.inbox b
+                   where b.in_line and b.partition_bucket = h.bucket and b.partition_key = h.partition_key
+                     and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
       from (
         select j.ctid as tid, j.seq, j.status = 'processing' as is_busy,
                j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = h.seq) as is_ready,

@@ -250,7 +250,7 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
     "LH_DATABASE_UNAVAILABLE",
     "DatabaseUnavailableError",
     "the connection could not be made or broke",
-    "repeat the call; every write may be repeated",
+    "repeat the call; a repeated enqueue should carry an idempotency key",
   ),
   entry(
     "LH_DATABASE_REFUSED",

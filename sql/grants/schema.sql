@@ -31,7 +31,7 @@ grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, lea
 grant usage on sequence leasehold.lease_tokens to leasehold_worker;
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
-  leasehold.assert_read_committed(), leasehold.over_budget(int[], int[], int, int), leasehold.uuid_v7(),
+  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.over_budget(int[], int[], int, int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.evict_worker() to leasehold_worker;
 

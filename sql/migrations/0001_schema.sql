@@ -26,7 +26,7 @@
 -- Names: `leasehold` and `inbox` in these files are replaced by the real schema and queue when a statement is bound.
 --
 -- Tables here: queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
--- Tables of each queue (0002): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys (0003).
+-- Tables of each queue (0003): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys (0005).
 
 create sequence if not exists leasehold.lease_tokens;
 
@@ -39,7 +39,6 @@ create table if not exists leasehold.queues (
   ring text not null default 'rendezvous' check (ring in ('rendezvous', 'consistent')),
   retention interval not null,
   dedupe_window interval not null,
-  settings jsonb not null default '{}',
   paused_at timestamptz,
   created_at timestamptz not null default now()
 );
@@ -173,6 +172,17 @@ begin
     raise exception 'a claim needs the isolation level read committed, this transaction has %',
       current_setting('transaction_isolation')
       using errcode = '25001', hint = 'Claim outside of your transaction, or begin it with: isolation level read committed.';
+  end if;
+end
+$$;
+
+-- What a worker holds that is marked dead is taken over at once, so it must not claim until it has registered again.
+create or replace function leasehold.assert_not_dead(p_worker text, p_dead text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_worker = any(p_dead) then
+    raise exception 'worker % is marked dead', p_worker
+      using errcode = '55000', hint = 'It was evicted or not seen for its TTL. Register it again, or claim under another id.';
   end if;
 end
 $$;

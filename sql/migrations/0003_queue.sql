@@ -148,10 +148,10 @@ begin
                           else j.available_at end,
       attempts = case when l.pays then j.attempts else j.attempts - 1 end,
       crashes = case when l.pays then j.crashes + 1 else j.crashes end,
-      claimed_by = null, claimed_at = null, lease_expires_at = null,
+      claimed_by = null, claimed_at = null, lease_expires_at = null, lease_generation = 0,
       last_error = case when l.pays then e.message else j.last_error end,
       errors = case when l.pays then leasehold.with_error(j.errors, jsonb_build_object('at', p_now, 'attempt', j.attempts,
-                 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', e.message)) else j.errors end
+                 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', e.message, 'lost', true)) else j.errors end
     from lost l, leasehold.queues q,
       lateral (select case when l.ran_out then 'the lease ran out before the attempt was settled'
                            else 'the worker was lost before the attempt was settled' end as message) e

@@ -2,10 +2,14 @@
 --
 -- Enqueue. One text parameter holding JSON is the only form that every driver and ORM passes through unharmed:
 --   { "jobs": [ { "id", "kind", "payload", "headers", "partition_key", "priority", "max_attempts", "available_at",
---                 "delay_ms", "idempotency_key" } ],
---     "once": boolean, "receipt": uuid, "lock_timeout_ms": int, "now": timestamptz }
--- Only kind is required. `once` says that the call has idempotency keys or is sent again. Answers one row per job, in the order given: its id, or the id of the job that already answers for
--- its idempotency key.
+--                 "delay_ms", "idempotency_key", "earlier" } ],
+--     "once": boolean, "resend": boolean, "receipt": uuid, "lock_timeout_ms": int, "now": timestamptz }
+-- Only kind is required. `once` says that the call has idempotency keys; `resend` that its jobs may be in the database already. Answers
+-- one row per job, in the order given: its id, or the id of the job that already answers for its idempotency key.
+--
+-- A job that is sent again may have committed, run and finished meanwhile. Where there is an archive its id is looked for there, in a
+-- snapshot taken after the insert: an id that could be inserted either never was, or was deleted by a commit that this snapshot sees. Where
+-- there is none, each call leaves a receipt, and a job names the receipts of its earlier sends.
 --
 -- Runs as its owner, so that a producer needs no right on the table and can read nothing of it.
 -- Locks: in strict queues advisory slots in ascending order; then dedupe rows in the order of their keys; then it inserts.
@@ -20,7 +24,9 @@ declare
   v_now timestamptz := coalesce((v_request ->> 'now')::timestamptz, clock_timestamp());
   v_once boolean := coalesce((v_request ->> 'once')::boolean,
     exists (select 1 from jsonb_array_elements(v_jobs) j where j ? 'idempotency_key'));
+  v_resend boolean := coalesce((v_request ->> 'resend')::boolean, false);
   v_queue leasehold.queues;
+  v_own uuid;  -- the receipt of this call, when no earlier send of it has committed
 begin
   select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
   if v_request ? 'lock_timeout_ms' then
@@ -31,19 +37,17 @@ begin
       select j ->> 'partition_key' from jsonb_array_elements(v_jobs) j where j ->> 'partition_key' is not null));
   end if;
   if v_queue.retention = interval '0' and v_request ? 'receipt' then
+    -- Waits for an earlier send of the same call that is still under way.
     insert into leasehold.receipts (id, expires_at)
     values ((v_request ->> 'receipt')::uuid, v_now + interval '1 day') on conflict do nothing;
-    if not found then
-      -- This very call committed before and its answer was lost; nothing else remembers jobs that have finished since.
-      return query select j.n::int, coalesce(d.job_id, j.id), d.job_id is distinct from j.id and d.job_id is not null
-        from rows from (jsonb_to_recordset(v_jobs) as (id uuid, idempotency_key text)) with ordinality as j(id, idempotency_key, n)
-        left join leasehold.dedupe d on d.queue = 'inbox' and d.idempotency_key = j.idempotency_key
-        order by j.n;
-      return;
-    end if;
+    if found then v_own := (v_request ->> 'receipt')::uuid; end if;
   end if;
-  if v_once then
-    return query select * from leasehold.inbox_insert_once(v_jobs, v_now, v_now + v_queue.dedupe_window);
+  if v_once or v_resend then
+    return query select * from leasehold.inbox_insert_once(v_jobs, v_now, v_now + v_queue.dedupe_window, v_own);
+    if v_resend then
+      delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
+      where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
+    end if;
     return;
   end if;
   return query
@@ -65,11 +69,11 @@ begin
 end
 $$;
 
--- The slow form: rows with idempotency keys, and calls that are sent again after a commit whose answer was lost.
+-- The slow form: rows with idempotency keys, and rows that are sent again after a commit whose answer was lost.
 -- Of several rows with one key the first counts. `on conflict do update` waits for an open transaction that holds the key and
 -- answers with its job when it commits, with ours when it rolls back. A key whose window has passed is taken over only when
--- its job has left the queue. The archive is asked for ids that have finished already.
-create or replace function leasehold.inbox_insert_once(p_jobs jsonb, p_now timestamptz, p_expires_at timestamptz)
+-- its job has left the queue.
+create or replace function leasehold.inbox_insert_once(p_jobs jsonb, p_now timestamptz, p_expires_at timestamptz, p_own uuid)
 returns table (n int, id uuid, duplicate boolean)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
@@ -78,10 +82,11 @@ begin
     with given as materialized (
       select j.n, coalesce(j.id, leasehold.uuid_v7()) as id, j.kind, j.payload, j.headers, j.partition_key, j.priority,
              j.max_attempts, coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) as available_at,
-             j.idempotency_key
+             j.idempotency_key, j.earlier
       from rows from (jsonb_to_recordset(p_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
-             priority int, max_attempts int, available_at timestamptz, delay_ms float8, idempotency_key text)) with ordinality
-             as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, idempotency_key, n)
+             priority int, max_attempts int, available_at timestamptz, delay_ms float8, idempotency_key text, earlier uuid[]))
+             with ordinality as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms,
+             idempotency_key, earlier, n)
     ), firsts as (
       select distinct on (g.idempotency_key collate "C") g.idempotency_key, g.id from given g
       where g.idempotency_key is not null order by g.idempotency_key collate "C", g.n
@@ -105,7 +110,7 @@ begin
              case when g.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key
       from decided g
       where (g.job_id is null or g.job_id = g.id)
-        and not exists (select 1 from leasehold.inbox_archive a where a.id = g.id)
+        and not exists (select 1 from leasehold.receipts r where r.id = any(g.earlier) and r.id is distinct from p_own)
       order by g.n
       on conflict on constraint inbox_pkey do nothing
     )

@@ -4,7 +4,7 @@
 -- The claim of a queue with order: key.
 --
 -- 1. Try the advisory locks of the buckets asked for; buckets that somebody else is working in are left out. From here on no
---    other claim, promotion or redrive touches these buckets.
+--    other claim or promotion works in these buckets.
 -- 2. In a new snapshot, which sees everything committed before the locks were won, walk the distinct keys of each bucket by the
 --    index inbox_line. The first row of a key is its head. For a head that is pending and due, look at the next rows of its key
 --    (the window) and take the unbroken run of pending, due rows; a window with a processing row in it takes nothing.
@@ -13,16 +13,16 @@
 --    the calling statement's snapshot keeps every row version that was live then from being pruned.
 --
 -- A window that is not full has seen every unfinished row of its key. A full one has not: rows that committed late may have
--- appeared below a row that is in process further back. inbox_hot_keys remembers, for keys with more rows than a window,
--- the highest seq ever claimed; what lies beyond it has never been touched. Between the window and that seq the rows are
--- looked at. A key without such a memory is checked once through, some thousand rows a pass, before it is claimed from.
+-- appeared below a row that is in process further back. inbox_hot_keys remembers, for keys with more rows than a window, a seq
+-- beyond which no row is in process. Between the window and that seq the rows are looked at. A key without such a memory is
+-- checked once through, some hundred thousand rows a pass, before it is claimed from.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, partition_key, seq) where in_line;
 
 create table if not exists leasehold.inbox_hot_keys (
   partition_bucket int not null,
   partition_key text collate "C" not null,
-  claimed_seq bigint not null,  -- no row of the key with a higher seq was ever claimed, up to checked_seq
+  claimed_seq bigint not null,  -- no row of the key with a higher seq is in process
   checked_seq bigint,           -- how far the first check has come; null when it is through
   primary key (partition_bucket, partition_key)
 ) with (fillfactor = 50);
@@ -38,7 +38,7 @@ set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
 begin
   return query with recursive walk as (
-    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, 1 as depth
+    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
     from unnest(p_buckets, p_after) as b(bucket, after) cross join lateral (
       (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
        from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
@@ -49,7 +49,7 @@ begin
        order by j.partition_key, j.seq limit 1)
       limit 1) n
     union all
-    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, w.depth + 1
+    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
     from walk w cross join lateral (
       (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
        from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
@@ -72,9 +72,10 @@ begin
              count(*) = p_window as is_full, count(*) < p_window or exists (
                select 1 from leasehold.inbox_hot_keys k
                where k.partition_bucket = h.bucket and k.partition_key = h.partition_key and k.checked_seq is null
-                 and not exists (select 1 from leasehold.inbox b
-                                 where b.in_line and b.partition_bucket = h.bucket and b.partition_key = h.partition_key
-                                   and b.seq > max(s.seq) and b.seq <= k.claimed_seq and b.status = 'processing')) as is_clear
+                 and not exists (select 1 from (  -- offset 0 keeps both bounds of seq in the index condition
+                   select b.status from leasehold.inbox b
+                   where b.in_line and b.partition_bucket = h.bucket and b.partition_key = h.partition_key
+                     and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
       from (
         select j.ctid as tid, j.seq, j.status = 'processing' as is_busy,
                j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = h.seq) as is_ready,
@@ -121,7 +122,7 @@ end
 $$;
 
 -- Looks at keys with more rows than a window that inbox_walk could not clear, and gives back what was lost in them. A key
--- without a memory is looked through from where the last pass stopped, p_scan rows at most; when no row of it is in
+-- without a memory is looked through from where the last pass stopped, p_scan rows in all at most; when no row of it is in
 -- process the memory is made. Returns how many keys and rows changed, so that the caller walks again.
 create or replace function leasehold.inbox_check(p_buckets int[], p_keys text[], p_scan int, p_worker text, p_known bigint[],
   p_dead text[], p_now timestamptz) returns int
@@ -129,21 +130,28 @@ language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_
 declare
   v_key record;
   v_seen record;
+  v_left int := p_scan;
   v_changed int := 0;
 begin
   for v_key in
     select t.bucket, t.key, k.claimed_seq, k.checked_seq from unnest(p_buckets, p_keys) t(bucket, key)
     left join leasehold.inbox_hot_keys k on k.partition_bucket = t.bucket and k.partition_key = t.key
   loop
-    select count(*) as rows, max(s.seq) as last_seq, coalesce(bool_or(s.status = 'processing'), false) as is_busy into v_seen
-    from (select j.seq, j.status from leasehold.inbox j
+    exit when v_left <= 0;
+    select count(*)::int as rows, max(s.seq) as last_seq, array_agg(s.id order by s.seq) filter (where s.status = 'processing') as busy,
+           (array_agg(s.id order by s.seq) filter (where s.status = 'processing'))[1:1] as payer
+    into v_seen
+    from (select j.id, j.seq, j.status from leasehold.inbox j
           where j.in_line and j.partition_bucket = v_key.bucket and j.partition_key = v_key.key
             and j.seq > coalesce(v_key.checked_seq, 0)
-            and (v_key.claimed_seq is null or v_key.checked_seq is not null or j.seq <= v_key.claimed_seq)
-          order by j.seq limit p_scan) s;
-    if v_seen.is_busy then
-      v_changed := v_changed + leasehold.inbox_recover_keys(array[v_key.bucket], array[v_key.key], p_worker, p_known, p_dead, p_now);
-    elsif v_seen.rows < p_scan then
+            and j.seq <= case when v_key.checked_seq is null and v_key.claimed_seq is not null then v_key.claimed_seq
+                              else 9223372036854775807 end
+          order by j.seq limit v_left) s;
+    if v_seen.busy is not null then
+      v_changed := v_changed + coalesce(
+        nullif(leasehold.inbox_recover_keys(array[v_key.bucket], array[v_key.key], p_worker, p_known, p_dead, p_now), 0),
+        leasehold.inbox_recover(v_seen.busy, v_seen.payer, p_worker, p_known, p_dead, p_now));
+    elsif v_seen.rows < v_left then
       insert into leasehold.inbox_hot_keys as k (partition_bucket, partition_key, claimed_seq)
       values (v_key.bucket, v_key.key, 0)
       on conflict (partition_bucket, partition_key) do update set checked_seq = null;
@@ -153,17 +161,18 @@ begin
       values (v_key.bucket, v_key.key, 0, v_seen.last_seq)
       on conflict (partition_bucket, partition_key) do update set checked_seq = excluded.checked_seq;
     end if;
+    v_left := v_left - v_seen.rows;
   end loop;
   return v_changed;
 end
 $$;
 
--- After a claim: a full window moves the memory of its key; a window that saw the whole key makes it needless. Between the two a
--- key whose rows were taken always either has no memory or one that covers them.
+-- After a claim: a full window moves the memory of its key to the window's end, beyond which the walk has just found nothing in process;
+-- a window that saw the whole key makes it needless. So a key whose rows were taken has no memory, or one that covers them.
 create or replace function leasehold.inbox_remember(p_buckets int[], p_keys text[], p_full_to bigint[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
-  update leasehold.inbox_hot_keys k set claimed_seq = greatest(k.claimed_seq, t.full_to)
+  update leasehold.inbox_hot_keys k set claimed_seq = t.full_to
   from unnest(p_buckets, p_keys, p_full_to) t(bucket, key, full_to)
   where k.partition_bucket = t.bucket and k.partition_key = t.key and t.full_to is not null;
   delete from leasehold.inbox_hot_keys k using unnest(p_buckets, p_keys, p_full_to) t(bucket, key, full_to)

@@ -22,7 +22,7 @@ language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_
 declare
   c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
   c_found constant int := case when p_limit = 0 then 2147483647 else p_limit end;
-  c_scan constant int := 5000;                     -- rows of one hot key looked at in a pass when it is met first
+  c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
   v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
@@ -36,6 +36,7 @@ begin
   if v_buckets is null then return; end if;
   perform leasehold.inbox_promote(v_buckets, 1000, v_now);
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
+  perform leasehold.assert_not_dead(p_worker, v_dead);
   for v_round in 1..3 loop -- give back, check, take
     select array_agg(f.tid) filter (where f.act = 'take') as tids,
            array_agg(f.head) filter (where f.act = 'take') as heads,
@@ -44,8 +45,8 @@ begin
            array_agg(f.bucket) filter (where f.place = 1 and f.act = 'take') as taken_buckets,
            array_agg(f.key) filter (where f.place = 1 and f.act = 'take') as taken_keys,
            array_agg(f.full_to) filter (where f.place = 1 and f.act = 'take') as taken_full_to,
-           array_agg(f.head) filter (where f.place = 1 and f.attempts > 0) as retry_heads,
-           array_agg(f.crashes) filter (where f.place = 1 and f.attempts > 0) as retry_crashes,
+           array_agg(f.head) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_heads,
+           array_agg(f.crashes) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_crashes,
            array_agg(f.bucket) filter (where f.act = 'recover') as lost_buckets,
            array_agg(f.key) filter (where f.act = 'recover') as lost_keys,
            array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
@@ -58,7 +59,7 @@ begin
     if w.lost_keys is not null then
       v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, p_worker, p_known, v_dead, v_now);
     end if;
-    if w.check_keys is not null then
+    if w.check_keys is not null and p_limit > 0 then
       v_changed := v_changed + leasehold.inbox_check(w.check_buckets, w.check_keys, c_scan, p_worker, p_known, v_dead, v_now);
     end if;
     exit when v_changed = 0;

@@ -33,6 +33,7 @@ begin
   if not found and p_limit > 0 then return; end if;
   perform leasehold.inbox_promote(p_buckets, 1000, v_now);
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
+  perform leasehold.assert_not_dead(p_worker, v_dead);
   v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
   if v_lost is not null then
     perform leasehold.inbox_recover(v_lost, v_lost, p_worker, p_known, v_dead, v_now);

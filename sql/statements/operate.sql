@@ -50,11 +50,11 @@ from leasehold.inbox_archive where id = :id::uuid
 limit 1;
 
 -- name: explain_job
--- Locks nothing. What stands in the way of a row that is in line: its queue, the first unfinished row of its key, the row that is
--- in process (looked for among the first thousand), and whether the worker that holds it is alive. By inbox_line.
+-- Locks nothing. What stands in the way of a row that is in line: its queue, the first unfinished row of its key or the one
+-- in process, among the first thousand, and whether the worker that holds it is alive. By inbox_line.
 -- nullable: now
--- row: now timestamptz, paused_at timestamptz?, order text, worker_status text?, worker_seen_at timestamptz?, blocker_id uuid?, blocker_status text?, blocker_kind text?, blocker_available_at timestamptz?, blocker_claimed_by text?, blocker_lease_expires_at timestamptz?, blocker_last_error text?, ahead bigint, workers_alive bigint
-select t.now, q.paused_at, q."order", w.status as worker_status, w.last_seen_at as worker_seen_at,
+-- row: now timestamptz, paused_at timestamptz?, worker_status text?, blocker_id uuid?, blocker_status text?, blocker_kind text?, blocker_available_at timestamptz?, blocker_claimed_by text?, blocker_lease_expires_at timestamptz?, blocker_last_error text?, ahead bigint, workers_alive bigint
+select t.now, q.paused_at, w.status as worker_status,
        b.id as blocker_id, b.status as blocker_status, b.kind as blocker_kind, b.available_at as blocker_available_at,
        b.claimed_by as blocker_claimed_by, b.lease_expires_at as blocker_lease_expires_at, b.last_error as blocker_last_error,
        (select count(*) from (select 1 from leasehold.inbox a where a.in_line and a.partition_bucket = j.partition_bucket
@@ -65,9 +65,11 @@ cross join (select coalesce(:now::timestamptz, now()) as now) t
 join leasehold.queues q on q.name = 'inbox'
 left join leasehold.workers w on w.id = j.claimed_by
 left join lateral (
-  select f.* from leasehold.inbox f
-  where f.in_line and f.partition_bucket = j.partition_bucket and f.partition_key = j.partition_key and f.id <> j.id
-    and q."order" = 'key' and (f.seq < j.seq or f.status = 'processing')
+  select f.* from (
+    select f.* from leasehold.inbox f
+    where q."order" = 'key' and f.in_line and f.partition_bucket = j.partition_bucket and f.partition_key = j.partition_key
+    order by f.seq limit 1000) f
+  where f.id <> j.id and (f.seq < j.seq or f.status = 'processing')
   order by (f.status = 'processing') desc, f.seq limit 1) b on true
 where j.id = :id::uuid;
 

@@ -2,10 +2,9 @@
 
 -- name: read_server
 -- Locks nothing.
--- row: version int, isolation text, datestyle text, schema_exists boolean, migrations_exists boolean, queues_exists boolean
+-- row: version int, isolation text, datestyle text, migrations_exists boolean, queues_exists boolean
 select current_setting('server_version_num')::int as version, current_setting('default_transaction_isolation') as isolation,
        current_setting('datestyle') as datestyle,
-       exists (select 1 from pg_namespace where nspname = 'leasehold') as schema_exists,
        exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'leasehold' and c.relname = 'migrations') as migrations_exists,
        exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -50,8 +49,3 @@ update leasehold.queues set paused_at = coalesce(paused_at, :now::timestamptz, n
 -- Locks the queue's row, by queues_pkey.
 -- row: name text
 update leasehold.queues set paused_at = null where name = :name::text returning name;
-
--- name: bucket_of_key
--- Locks nothing. The database alone decides which bucket a key has.
--- row: bucket int
-select leasehold.bucket_of(:key::text, q.buckets) as bucket from leasehold.queues q where q.name = 'inbox';

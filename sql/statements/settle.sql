@@ -4,8 +4,8 @@
 -- name: settle_jobs
 -- Locks: job rows in the order of their ids (the sort runs below the lock), by inbox_pkey; then writes only those.
 -- A completed row leaves for the archive in the same statement, or is only deleted when the queue keeps none. A retry of the last
--- attempt is a dead letter. A release takes the attempt back. `again` says that this call may have committed before with its
--- answer lost; then rows already settled under the same token count as held.
+-- attempt is a dead letter. A release takes the attempt back. With order: key, when a row goes back or is parked, the rows
+-- of its run behind it are released with it, whoever holds them in hand: they must not be settled before it. By inbox_line.
 -- nullable: now
 -- row: id uuid, token bigint, held boolean, status text?
 with wanted as materialized (
@@ -14,11 +14,24 @@ with wanted as materialized (
 ), queue as materialized (
   select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce(:now::timestamptz, clock_timestamp()) as now
   from leasehold.queues q where q.name = 'inbox'
+), touched as materialized (
+  select w.id, w.token, w.outcome, w.error, w.delay_ms from wanted w
+  union all
+  select r.id, w.token, 'release', null, null
+  from wanted w cross join queue q join leasehold.inbox f on f.id = w.id and f.lease_generation = w.token cross join lateral (
+    select j.id from leasehold.inbox j
+    where q."order" = 'key' and j.in_line and j.partition_bucket = f.partition_bucket and j.partition_key = f.partition_key
+      and j.seq > f.seq and j.lease_generation = w.token and j.claimed_by = :worker_id::text and j.status = 'processing'
+    order by j.seq limit 5000) r
+  where w.outcome <> 'complete' and (w.outcome = 'release' or q.on_dead_letter = 'park'
+         or (w.outcome = 'retry' and f.attempts < f.max_attempts))
+    and not exists (select 1 from wanted o where o.id = r.id)
 ), held as materialized (
   select j.id, w.token, w.outcome, w.error, d.dies, d.wait,
          case when w.outcome = 'complete' then 'completed' when d.dies then 'dead_letter'
               when w.outcome = 'retry' and q."order" = 'none' and d.wait > interval '0' then 'scheduled' else 'pending' end as status
-  from leasehold.inbox j join wanted w on w.id = j.id cross join queue q cross join lateral (
+  from leasehold.inbox j join (select distinct on (t.id, t.token) t.* from touched t order by t.id, t.token, t.outcome) w
+    on w.id = j.id cross join queue q cross join lateral (
     select w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies,
            coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait) d
   where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token
@@ -48,17 +61,25 @@ with wanted as materialized (
   from held h, queue q
   where j.id = h.id and h.outcome <> 'complete'
 )
-select w.id, w.token, coalesce(h.id is not null or (:again::boolean and (
-         exists (select 1 from leasehold.inbox_archive a where w.outcome = 'complete' and a.id = w.id
-                 and a.lease_generation = w.token and a.claimed_by = :worker_id::text)
-         or (w.outcome = 'complete' and not (select q.archives from queue q)
-             and not exists (select 1 from leasehold.inbox i where i.id = w.id))
-         or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome <> 'complete' and i.status <> 'processing'
-                    and i.lease_generation = w.token)
-         or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome in ('retry', 'dead_letter')
-                    and i.errors @> jsonb_build_array(jsonb_build_object('token', w.token::text))))), false) as held,
-       h.status
+select w.id, w.token, h.id is not null as held, h.status
 from wanted w left join held h on h.id = w.id and h.token = w.token
+order by w.id, w.token;
+
+-- name: find_settled
+-- Locks nothing. Which of these outcomes were written by an earlier try whose answer was lost: a completed row is in the archive under its
+-- token (without an archive a row that is gone counts); a retry or dead letter left its entry in the history; a release left the token.
+-- By inbox_pkey and inbox_archive_id_idx.
+-- row: id uuid, token bigint
+select w.id, w.token
+from jsonb_to_recordset(:outcomes::jsonb) as w(id uuid, token bigint, outcome text)
+left join leasehold.inbox j on j.id = w.id
+where case w.outcome
+  when 'complete' then j.id is null and (
+    exists (select 1 from leasehold.inbox_archive a where a.id = w.id and a.lease_generation = w.token and a.claimed_by = :worker_id::text)
+    or exists (select 1 from leasehold.queues q where q.name = 'inbox' and q.retention = interval '0'))
+  when 'release' then j.status <> 'processing' and j.lease_generation = w.token
+  else exists (select 1 from jsonb_array_elements(j.errors) e
+               where e ->> 'token' = w.token::text and e ->> 'worker' = :worker_id::text and not e ? 'lost') end
 order by w.id, w.token;
 
 -- name: renew_jobs

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { runOn } from "../database/run-on.js";
-import { ClosedError } from "../errors.js";
+import { ClosedError, DatabaseRefusedError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Database, Query, Tx } from "../seams/database.js";
 import { fromDriver, isPreparedStatementTrouble } from "./driver-errors.js";
@@ -51,7 +51,7 @@ export class NodePostgres implements Database {
   }
 
   async run<R>(query: Query<R>): Promise<readonly R[]> {
-    if (this.needsExplicitIsolation) return await this.transaction((tx) => runOn(tx, query));
+    if (this.needsExplicitIsolation) return await this.transaction((tx) => runOn(tx, query), "ours");
     const client = await this.#connect(query.name);
     try {
       const rows = await this.#send<R>(client, query);
@@ -78,12 +78,7 @@ export class NodePostgres implements Database {
       await this.#rollBack(client);
       throw error;
     }
-    try {
-      await client.query("commit");
-    } catch (error) {
-      throw this.#failed(client, error, "commit");
-    }
-    client.release();
+    await this.#commit(client);
     return result;
   }
 
@@ -124,6 +119,24 @@ export class NodePostgres implements Database {
     const ours = fromDriver(error, statement, true);
     client.release(ours.code === "LH_DATABASE_UNAVAILABLE");
     return ours;
+  }
+
+  /** A transaction in which a statement failed and was swallowed is rolled back by COMMIT, without an error of its own. */
+  async #commit(client: pg.PoolClient): Promise<void> {
+    let command: string;
+    try {
+      ({ command } = await client.query("commit"));
+    } catch (error) {
+      throw this.#failed(client, error, "commit");
+    }
+    client.release();
+    if (command !== "COMMIT") {
+      throw new DatabaseRefusedError(
+        "commit",
+        "25P02",
+        "an earlier statement failed, so the transaction was rolled back",
+      );
+    }
   }
 
   async #rollBack(client: pg.PoolClient): Promise<void> {

@@ -23,18 +23,28 @@ export class GuardedDatabase {
     this.#events = seams.events;
   }
 
-  /** `again` is what to send when the first try may have committed: another query, or null for nothing (the error is raised). */
-  async run<R>(query: Query<R>, again: Query<R> | null = query): Promise<readonly R[]> {
+  /**
+   * `again` is what to send when a try may have committed: another query, or null for nothing (the error is raised). `onAmbiguous` hears
+   * that it came to that.
+   */
+  async run<R>(
+    query: Query<R>,
+    again: Query<R> | null = query,
+    onAmbiguous?: () => void,
+  ): Promise<readonly R[]> {
     let next = query;
+    let mayHaveCommitted = false;
     for (let tries = 1; ; tries++) {
       try {
         return await this.#database.run(next);
       } catch (error) {
         if (isAmbiguous(error)) {
+          mayHaveCommitted = true;
+          onAmbiguous?.();
           if (again === null) throw error;
           next = again;
         }
-        await this.#waitOrThrow(error, query.name, tries);
+        await this.#waitOrThrow(mayHaveCommitted ? ambiguous(query.name, error) : error, query.name, tries);
       }
     }
   }
@@ -56,11 +66,20 @@ export class GuardedDatabase {
   }
 }
 
+/** Once a try may have committed, a later one that could not even connect does not change that. */
+function ambiguous(statement: string, error: unknown): unknown {
+  if (!(error instanceof DatabaseUnavailableError) || error.isAmbiguous) return error;
+  return new DatabaseUnavailableError(statement, true, { cause: error });
+}
+
 function isAmbiguous(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError && error.isAmbiguous;
 }
 
 function isCurable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailableError) return true;
-  return error instanceof DatabaseRefusedError && (error.sqlState === "40001" || error.sqlState === "40P01");
+  if (!(error instanceof DatabaseRefusedError)) return false;
+  // A settle that was routed to the rest while the day of its row was being attached; the second time it finds the day.
+  const isLateForTheDay = error.sqlState === "23514" && error.message.includes("_archive_rest");
+  return isLateForTheDay || error.sqlState === "40001" || error.sqlState === "40P01";
 }

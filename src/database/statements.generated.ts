@@ -255,10 +255,10 @@ limit 1`,
 /** sql/statements/operate.sql */
 export const explainJob: Statement<
   { readonly now: Date | null; readonly id: string },
-  { readonly now: Date; readonly paused_at: Date | null; readonly order: string; readonly worker_status: string | null; readonly worker_seen_at: Date | null; readonly blocker_id: string | null; readonly blocker_status: string | null; readonly blocker_kind: string | null; readonly blocker_available_at: Date | null; readonly blocker_claimed_by: string | null; readonly blocker_lease_expires_at: Date | null; readonly blocker_last_error: string | null; readonly ahead: string; readonly workers_alive: string }
+  { readonly now: Date; readonly paused_at: Date | null; readonly worker_status: string | null; readonly blocker_id: string | null; readonly blocker_status: string | null; readonly blocker_kind: string | null; readonly blocker_available_at: Date | null; readonly blocker_claimed_by: string | null; readonly blocker_lease_expires_at: Date | null; readonly blocker_last_error: string | null; readonly ahead: string; readonly workers_alive: string }
 > = {
   name: "explain_job",
-  text: `select t.now, q.paused_at, q."order", w.status as worker_status, w.last_seen_at as worker_seen_at,
+  text: `select t.now, q.paused_at, w.status as worker_status,
        b.id as blocker_id, b.status as blocker_status, b.kind as blocker_kind, b.available_at as blocker_available_at,
        b.claimed_by as blocker_claimed_by, b.lease_expires_at as blocker_lease_expires_at, b.last_error as blocker_last_error,
        (select count(*) from (select 1 from leasehold.inbox a where a.in_line and a.partition_bucket = j.partition_bucket
@@ -269,9 +269,11 @@ cross join (select coalesce($1::timestamptz, now()) as now) t
 join leasehold.queues q on q.name = 'inbox'
 left join leasehold.workers w on w.id = j.claimed_by
 left join lateral (
-  select f.* from leasehold.inbox f
-  where f.in_line and f.partition_bucket = j.partition_bucket and f.partition_key = j.partition_key and f.id <> j.id
-    and q."order" = 'key' and (f.seq < j.seq or f.status = 'processing')
+  select f.* from (
+    select f.* from leasehold.inbox f
+    where q."order" = 'key' and f.in_line and f.partition_bucket = j.partition_bucket and f.partition_key = j.partition_key
+    order by f.seq limit 1000) f
+  where f.id <> j.id and (f.seq < j.seq or f.status = 'processing')
   order by (f.status = 'processing') desc, f.seq limit 1) b on true
 where j.id = $2::uuid`,
   parameters: ["now", "id"],
@@ -328,12 +330,11 @@ select g.id from gone g order by g.id`,
 /** sql/statements/queues.sql */
 export const readServer: Statement<
   Record<string, never>,
-  { readonly version: number; readonly isolation: string; readonly datestyle: string; readonly schema_exists: boolean; readonly migrations_exists: boolean; readonly queues_exists: boolean }
+  { readonly version: number; readonly isolation: string; readonly datestyle: string; readonly migrations_exists: boolean; readonly queues_exists: boolean }
 > = {
   name: "read_server",
   text: `select current_setting('server_version_num')::int as version, current_setting('default_transaction_isolation') as isolation,
        current_setting('datestyle') as datestyle,
-       exists (select 1 from pg_namespace where nspname = 'leasehold') as schema_exists,
        exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'leasehold' and c.relname = 'migrations') as migrations_exists,
        exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -417,19 +418,9 @@ export const resumeQueue: Statement<
   parameters: ["name"],
 };
 
-/** sql/statements/queues.sql */
-export const bucketOfKey: Statement<
-  { readonly key: string },
-  { readonly bucket: number }
-> = {
-  name: "bucket_of_key",
-  text: `select leasehold.bucket_of($1::text, q.buckets) as bucket from leasehold.queues q where q.name = 'inbox'`,
-  parameters: ["key"],
-};
-
 /** sql/statements/settle.sql */
 export const settleJobs: Statement<
-  { readonly outcomes: string; readonly now: Date | null; readonly workerId: string; readonly again: boolean },
+  { readonly outcomes: string; readonly now: Date | null; readonly workerId: string },
   { readonly id: string; readonly token: string; readonly held: boolean; readonly status: string | null }
 > = {
   name: "settle_jobs",
@@ -439,11 +430,24 @@ export const settleJobs: Statement<
 ), queue as materialized (
   select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce($2::timestamptz, clock_timestamp()) as now
   from leasehold.queues q where q.name = 'inbox'
+), touched as materialized (
+  select w.id, w.token, w.outcome, w.error, w.delay_ms from wanted w
+  union all
+  select r.id, w.token, 'release', null, null
+  from wanted w cross join queue q join leasehold.inbox f on f.id = w.id and f.lease_generation = w.token cross join lateral (
+    select j.id from leasehold.inbox j
+    where q."order" = 'key' and j.in_line and j.partition_bucket = f.partition_bucket and j.partition_key = f.partition_key
+      and j.seq > f.seq and j.lease_generation = w.token and j.claimed_by = $3::text and j.status = 'processing'
+    order by j.seq limit 5000) r
+  where w.outcome <> 'complete' and (w.outcome = 'release' or q.on_dead_letter = 'park'
+         or (w.outcome = 'retry' and f.attempts < f.max_attempts))
+    and not exists (select 1 from wanted o where o.id = r.id)
 ), held as materialized (
   select j.id, w.token, w.outcome, w.error, d.dies, d.wait,
          case when w.outcome = 'complete' then 'completed' when d.dies then 'dead_letter'
               when w.outcome = 'retry' and q."order" = 'none' and d.wait > interval '0' then 'scheduled' else 'pending' end as status
-  from leasehold.inbox j join wanted w on w.id = j.id cross join queue q cross join lateral (
+  from leasehold.inbox j join (select distinct on (t.id, t.token) t.* from touched t order by t.id, t.token, t.outcome) w
+    on w.id = j.id cross join queue q cross join lateral (
     select w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies,
            coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait) d
   where j.status = 'processing' and j.claimed_by = $3::text and j.lease_generation = w.token
@@ -473,19 +477,30 @@ export const settleJobs: Statement<
   from held h, queue q
   where j.id = h.id and h.outcome <> 'complete'
 )
-select w.id, w.token, coalesce(h.id is not null or ($4::boolean and (
-         exists (select 1 from leasehold.inbox_archive a where w.outcome = 'complete' and a.id = w.id
-                 and a.lease_generation = w.token and a.claimed_by = $3::text)
-         or (w.outcome = 'complete' and not (select q.archives from queue q)
-             and not exists (select 1 from leasehold.inbox i where i.id = w.id))
-         or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome <> 'complete' and i.status <> 'processing'
-                    and i.lease_generation = w.token)
-         or exists (select 1 from leasehold.inbox i where i.id = w.id and w.outcome in ('retry', 'dead_letter')
-                    and i.errors @> jsonb_build_array(jsonb_build_object('token', w.token::text))))), false) as held,
-       h.status
+select w.id, w.token, h.id is not null as held, h.status
 from wanted w left join held h on h.id = w.id and h.token = w.token
 order by w.id, w.token`,
-  parameters: ["outcomes", "now", "workerId", "again"],
+  parameters: ["outcomes", "now", "workerId"],
+};
+
+/** sql/statements/settle.sql */
+export const findSettled: Statement<
+  { readonly outcomes: string; readonly workerId: string },
+  { readonly id: string; readonly token: string }
+> = {
+  name: "find_settled",
+  text: `select w.id, w.token
+from jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint, outcome text)
+left join leasehold.inbox j on j.id = w.id
+where case w.outcome
+  when 'complete' then j.id is null and (
+    exists (select 1 from leasehold.inbox_archive a where a.id = w.id and a.lease_generation = w.token and a.claimed_by = $2::text)
+    or exists (select 1 from leasehold.queues q where q.name = 'inbox' and q.retention = interval '0'))
+  when 'release' then j.status <> 'processing' and j.lease_generation = w.token
+  else exists (select 1 from jsonb_array_elements(j.errors) e
+               where e ->> 'token' = w.token::text and e ->> 'worker' = $2::text and not e ? 'lost') end
+order by w.id, w.token`,
+  parameters: ["outcomes", "workerId"],
 };
 
 /** sql/statements/settle.sql */

@@ -31,10 +31,14 @@ export interface ClaimOptions {
 /** Where the last pass stopped in each bucket. Only a hint: it makes every key get its turn. */
 export interface Bookmarks {
   readonly afterKey: Map<number, string>;
-  firstBucket: number;
+  nextBucket: number;
 }
 
-export const newBookmarks = (): Bookmarks => ({ afterKey: new Map(), firstBucket: 0 });
+/** Starts anywhere, so that claimers who remember nothing do not all look at the same place. */
+export const newBookmarks = (anyBucket: number): Bookmarks => ({
+  afterKey: new Map(),
+  nextBucket: anyBucket,
+});
 
 /** One pass: takes rows from the front of their lines and writes a lease on them. */
 export async function claim(
@@ -48,7 +52,7 @@ export async function claim(
     min: 0,
     max: defaults.claimLimitMax,
   });
-  const buckets = rotated(checkedBuckets(options.buckets, settings.buckets), bookmarks, limit);
+  const buckets = rotated(checkedBuckets(options.buckets, settings.buckets), bookmarks);
   const workerId = checkedWorkerId(options.workerId);
   const query = bind(claimJobs, {
     workerId,
@@ -73,7 +77,6 @@ export async function claim(
     now: clock.databaseNow(),
   });
   const rows = await database.run(query, options.knownTokens === undefined ? null : query);
-  for (const bucket of buckets) bookmarks.afterKey.delete(bucket);
   const jobs: ClaimedJob[] = [];
   for (const row of rows) {
     if (isJob(row)) {
@@ -88,6 +91,7 @@ export async function claim(
       bookmarks.afterKey.set(row.partition_bucket, row.partition_key);
     }
   }
+  bookmarks.nextBucket = turn(buckets, jobs);
   const [first] = jobs;
   if (first !== undefined) {
     seams.events.emit("jobs:claimed", {
@@ -104,12 +108,16 @@ function isJob(row: ClaimRow): row is ClaimRow & { readonly id: string } {
   return row.id !== null;
 }
 
-/** Starts a little further each time, so that no bucket is always the last to be looked at. */
-function rotated(buckets: readonly number[], bookmarks: Bookmarks, limit: number): readonly number[] {
-  if (buckets.length === 0) return buckets;
-  const start = bookmarks.firstBucket % buckets.length;
-  bookmarks.firstBucket = (start + Math.max(1, Math.min(limit, buckets.length - 1))) % buckets.length;
-  return [...buckets.slice(start), ...buckets.slice(0, start)];
+/** Starts behind the last bucket that gave rows, so that every bucket gets its turn. */
+function rotated(buckets: readonly number[], bookmarks: Bookmarks): readonly number[] {
+  const start = buckets.indexOf(bookmarks.nextBucket);
+  return start <= 0 ? buckets : [...buckets.slice(start), ...buckets.slice(0, start)];
+}
+
+function turn(buckets: readonly number[], jobs: readonly ClaimedJob[]): number {
+  const served = new Set(jobs.map((job) => job.bucket));
+  const last = buckets.findLastIndex((bucket) => served.has(bucket));
+  return buckets[(last + 1) % buckets.length] ?? 0;
 }
 
 function checkedBuckets(wanted: readonly number[] | undefined, count: number): readonly number[] {

@@ -16,7 +16,7 @@ export function completeWithin(seams: QueueSeams, job: ClaimedJob): ClaimedJob["
     let settled: readonly SettleRow[] = [];
     const result = await seams.database.transaction(async (tx) => {
       const written = await work(tx);
-      settled = await runOn(tx, settleQuery(seams, [settlement], false));
+      settled = await runOn(tx, settleQuery(seams, [settlement]));
       if (settled[0]?.held !== true) {
         announce(seams, [settlement], settled);
         throw new LeaseLostError(job.id, job.fenceToken);

@@ -8,17 +8,21 @@ export interface Waiting {
   readonly job: NewJob;
   readonly resolve: (answer: Enqueued) => void;
   readonly reject: (error: unknown) => void;
+  /** Receipts of sends that failed and may have committed all the same. */
+  readonly receipts: string[];
+  readonly sinceMs: number;
 }
 
 interface Group {
   readonly key: string;
   readonly waiting: Waiting[];
-  readonly sinceMs: number;
+  tries: number;
 }
 
 /**
  * Where jobs wait whose key is held by somebody's open transaction, so that all others go on. Jobs of one key stay together and in order.
- * Each group is tried for a second and then lets the next one try, a few at a time; after fifteen seconds its callers are told.
+ * Each group is tried for an instant, later for a second, and then lets the next one try, a few at a time; who has waited for fifteen
+ * seconds is told.
  */
 export class EnqueueAside {
   readonly #seams: EnqueueSeams;
@@ -41,7 +45,7 @@ export class EnqueueAside {
       group.waiting.push(...waiting);
       return;
     }
-    const added: Group = { key, waiting: [...waiting], sinceMs: this.#seams.clock.monotonicMs() };
+    const added: Group = { key, waiting: [...waiting], tries: 0 };
     this.#groups.set(key, added);
     this.#turns.push(added);
     this.#next();
@@ -61,37 +65,52 @@ export class EnqueueAside {
 
   async #try(group: Group): Promise<void> {
     const batch = group.waiting.slice(0, defaults.enqueueBatchRowsMax);
-    const error = await send(this.#seams, batch, defaults.enqueueAsideTryMs);
-    const waitedMs = Math.round(this.#seams.clock.monotonicMs() - group.sinceMs);
-    if (isLockTimeout(error) && waitedMs < defaults.enqueueBlockedMs) {
-      this.#turns.push(group);
-      return;
+    group.tries += 1;
+    const timeoutMs = group.tries === 1 ? defaults.enqueueLockTimeoutMs : defaults.enqueueAsideTryMs;
+    const error = await send(this.#seams, batch, timeoutMs);
+    if (isLockTimeout(error)) this.#tellTheLate(group, error);
+    else {
+      group.waiting.splice(0, batch.length);
+      if (error !== null) for (const waiting of batch) await sendAlone(this.#seams, waiting);
     }
-    if (error !== null) {
-      const told = isLockTimeout(error)
-        ? new EnqueueBlockedError(group.key, { cause: error, waitedMs })
-        : error;
-      for (const waiting of batch) waiting.reject(told);
-    }
-    group.waiting.splice(0, batch.length);
     if (group.waiting.length > 0) this.#turns.push(group);
     else this.#groups.delete(group.key);
   }
+
+  #tellTheLate(group: Group, cause: unknown): void {
+    const nowMs = this.#seams.clock.monotonicMs();
+    for (const waiting of [...group.waiting]) {
+      const waitedMs = Math.round(nowMs - waiting.sinceMs);
+      if (waitedMs < defaults.enqueueBlockedMs) continue;
+      group.waiting.splice(group.waiting.indexOf(waiting), 1);
+      waiting.reject(new EnqueueBlockedError(group.key, { cause, waitedMs }));
+    }
+  }
 }
 
-/** Sends a batch; answers its callers when that succeeds, else returns the error. */
+/** So that an error reaches the caller of its row alone. */
+async function sendAlone(seams: EnqueueSeams, waiting: Waiting): Promise<void> {
+  const error = await send(seams, [waiting], defaults.enqueueAsideTryMs);
+  if (error !== null) waiting.reject(error);
+}
+
+/** Sends a batch; answers its callers when that succeeds, else returns the error and remembers that it may have committed. */
 export async function send(
   seams: EnqueueSeams,
   batch: readonly Waiting[],
   lockTimeoutMs?: number,
 ): Promise<unknown> {
+  const receipt = seams.newId();
   try {
     const jobs = batch.map((waiting) => waiting.job);
-    const answers = await enqueueOnce(seams, jobs, lockTimeoutMs);
-    for (const [i, waiting] of batch.entries())
+    const earlier = batch.map((waiting) => waiting.receipts);
+    const answers = await enqueueOnce(seams, jobs, { receipt, lockTimeoutMs, earlier });
+    for (const [i, waiting] of batch.entries()) {
       waiting.resolve(answers[i] ?? { id: waiting.job.id, duplicate: false });
+    }
     return null;
   } catch (error) {
+    for (const waiting of batch) waiting.receipts.push(receipt);
     return error;
   }
 }

@@ -28,7 +28,7 @@ export class EnqueueLane {
 
   add(job: NewJob): Promise<Enqueued> {
     return new Promise((resolve, reject) => {
-      const waiting = { job, resolve, reject };
+      const waiting = { job, resolve, reject, receipts: [], sinceMs: this.#seams.clock.monotonicMs() };
       const key = this.#keyOf?.(job);
       if (key !== undefined && this.#aside.holds(key)) {
         this.#aside.add(key, [waiting]);
@@ -65,7 +65,7 @@ export class EnqueueLane {
       this.#keyOf === null ? undefined : defaults.enqueueLockTimeoutMs,
     );
     if (error === null) return;
-    if (isLockTimeout(error) && this.#keyOf !== null) await this.#splitByKey(batch, this.#keyOf);
+    if (isLockTimeout(error) && this.#keyOf !== null) this.#stepAside(batch, this.#keyOf);
     else if (batch.length > 1 && error instanceof DatabaseRefusedError) await this.#halve(batch);
     else for (const waiting of batch) waiting.reject(error);
   }
@@ -77,16 +77,8 @@ export class EnqueueLane {
     await this.#send(batch.slice(middle));
   }
 
-  /** Somebody's open transaction holds a key. The rows of that key step aside and wait there; all others go on. */
-  async #splitByKey(batch: readonly Waiting[], keyOf: (job: NewJob) => string): Promise<void> {
-    const keys = [...new Set(batch.map((waiting) => keyOf(waiting.job)))];
-    const [only] = keys;
-    if (keys.length === 1 && only !== undefined) {
-      this.#aside.add(only, batch);
-      return;
-    }
-    const firstHalf = new Set(keys.slice(0, keys.length >> 1));
-    await this.#send(batch.filter((waiting) => firstHalf.has(keyOf(waiting.job))));
-    await this.#send(batch.filter((waiting) => !firstHalf.has(keyOf(waiting.job))));
+  /** Somebody's open transaction holds one of the keys. All of them step aside and are tried there one by one; the lane goes on. */
+  #stepAside(batch: readonly Waiting[], keyOf: (job: NewJob) => string): void {
+    for (const waiting of batch) this.#aside.add(keyOf(waiting.job), [waiting]);
   }
 }

@@ -30,21 +30,38 @@ export async function enqueueOn(
   return answers(await runOn(tx, request(seams, jobs, {})));
 }
 
+/** How a job was sent before: the receipts of sends that may have committed although they failed. */
+interface Sending {
+  readonly lockTimeoutMs?: number | undefined;
+  readonly receipt: string;
+  readonly earlier?: readonly (readonly string[])[];
+}
+
 /**
- * Inserts in one statement of its own. After an ambiguous commit the same ids are sent again as a call that counts once.
- * `lockTimeoutMs` bounds the wait for an open transaction that holds one of the idempotency keys.
+ * Inserts in one statement of its own. After an ambiguous commit the same ids are sent again, as jobs that may be there already.
+ * `lockTimeoutMs` bounds the wait for an open transaction that holds one of the keys.
  */
 export async function enqueueOnce(
   seams: EnqueueSeams,
   jobs: readonly NewJob[],
-  lockTimeoutMs?: number,
+  sending: Sending = { receipt: seams.newId() },
 ): Promise<readonly Enqueued[]> {
-  const common = {
-    receipt: seams.newId(),
-    ...(lockTimeoutMs === undefined ? {} : { lock_timeout_ms: lockTimeoutMs }),
-  };
-  const first = request(seams, jobs, common);
-  const again = request(seams, jobs, { ...common, once: true });
+  const { receipt, lockTimeoutMs, earlier } = sending;
+  const common = { receipt, ...(lockTimeoutMs === undefined ? {} : { lock_timeout_ms: lockTimeoutMs }) };
+  const wasSent = earlier?.some((receipts) => receipts.length > 0) === true;
+  const first = request(
+    seams,
+    wasSent ? withEarlier(jobs, earlier) : jobs,
+    wasSent ? { ...common, resend: true } : common,
+  );
+  const again = request(
+    seams,
+    withEarlier(
+      jobs,
+      jobs.map((_, i) => [...(earlier?.[i] ?? []), receipt]),
+    ),
+    { ...common, resend: true },
+  );
   return answers(await seams.database.run(first, again));
 }
 
@@ -56,7 +73,10 @@ export async function enqueueAll(
 ): Promise<readonly Enqueued[]> {
   const mayWait = isStrict || jobs.some((job) => job.idempotencyKey !== null);
   try {
-    return await enqueueOnce(seams, jobs, mayWait ? defaults.enqueueBlockedMs : undefined);
+    return await enqueueOnce(seams, jobs, {
+      receipt: seams.newId(),
+      lockTimeoutMs: mayWait ? defaults.enqueueBlockedMs : undefined,
+    });
   } catch (error) {
     if (!isLockTimeout(error)) throw error;
     throw new EnqueueBlockedError(`one of ${jobs.length} jobs`, {
@@ -69,6 +89,13 @@ export async function enqueueAll(
 /** Somebody's open transaction holds a key for longer than was waited. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseRefusedError && error.sqlState === "55P03";
+}
+
+function withEarlier(jobs: readonly NewJob[], earlier: readonly (readonly string[])[]): NewJob[] {
+  return jobs.map((job, i) => ({
+    ...job,
+    json: `${job.json.slice(0, -1)},"earlier":${JSON.stringify(earlier[i] ?? [])}}`,
+  }));
 }
 
 type EnqueueQuery = Query<{ readonly n: number; readonly id: string; readonly duplicate: boolean }>;

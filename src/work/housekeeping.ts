@@ -65,19 +65,40 @@ async function duties(seams: HousekeepingSeams, bind: Binder): Promise<Housekeep
   const limits = { limit: defaults.expireRowsMax, handledRetentionMs: defaults.handledRetentionMs };
   removed += await untilDone(seams, bind(expireReceipts, { now, ...limits }));
   const queues = await database.run(bind(listQueues, {}));
-  let daysMade = 0;
-  let daysDropped = 0;
+  const archive = { made: 0, dropped: 0 };
+  const failures: unknown[] = [];
   for (const queue of queues) {
-    const bindQueue = binder({ schema: seams.schema, queue: queue.name });
-    await sweepLeases(seams, bindQueue, queue.buckets);
-    removed += await untilDone(seams, bindQueue(expireDedupe, { now, limit: defaults.expireRowsMax }));
-    const archive = await keepArchive(seams, bindQueue, queue.name);
-    daysMade += archive.made;
-    daysDropped += archive.dropped;
-    await sample(seams, bindQueue);
+    try {
+      removed += await keepQueue(seams, queue, archive);
+    } catch (error) {
+      failures.push(error); // The other queues are kept all the same.
+    }
   }
+  if (failures.length > 0) throw failures[0];
   seams.events.emit("housekeeping:finished", { queues: queues.length, workersMarked: marked, removed });
-  return { elected: true, workersMarked: marked, removed, daysMade, daysDropped };
+  return {
+    elected: true,
+    workersMarked: marked,
+    removed,
+    daysMade: archive.made,
+    daysDropped: archive.dropped,
+  };
+}
+
+async function keepQueue(
+  seams: HousekeepingSeams,
+  queue: { readonly name: string; readonly buckets: number },
+  archive: { made: number; dropped: number },
+): Promise<number> {
+  const bind = binder({ schema: seams.schema, queue: queue.name });
+  await sweepLeases(seams, bind, queue.buckets);
+  const limits = { now: seams.clock.databaseNow(), limit: defaults.expireRowsMax };
+  const removed = await untilDone(seams, bind(expireDedupe, limits));
+  const days = await keepArchive(seams, bind, queue.name);
+  archive.made += days.made;
+  archive.dropped += days.dropped;
+  await sample(seams, bind);
+  return removed;
 }
 
 /**
@@ -150,7 +171,7 @@ async function sample(seams: HousekeepingSeams, bind: Binder): Promise<void> {
   );
 }
 
-/** Repeats a bounded removal until it finds less than a full batch, or for as long as a round may take. */
+/** Repeats a bounded removal until it finds nothing, or as often as a round may. */
 async function untilDone(
   seams: HousekeepingSeams,
   query: Query<{ readonly removed: string }>,

@@ -2,6 +2,7 @@ import type { Binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
 import type { Events } from "../events.js";
 import type { Clock } from "../seams/clock.js";
+import type { Random } from "../seams/random.js";
 import type { QueueSettings } from "./queue-settings.js";
 
 /** What every verb of a queue is given: the queue as it is stored, and its surroundings. */
@@ -11,5 +12,6 @@ export interface QueueSeams {
   readonly bind: Binder;
   readonly clock: Clock;
   readonly events: Events;
+  readonly random: Random;
   readonly newId: () => string;
 }

@@ -24,10 +24,11 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   readonly #seams: QueueSeams;
   readonly #plainLane: EnqueueLane;
   readonly #keyedLane: EnqueueLane;
-  readonly #bookmarks: Bookmarks = newBookmarks();
+  readonly #bookmarks: Bookmarks;
 
   constructor(seams: QueueSeams) {
     this.#seams = seams;
+    this.#bookmarks = newBookmarks(Math.floor(seams.random.fraction() * seams.settings.buckets));
     const keyOfStrict = (job: NewJob) => job.partitionKey ?? job.id;
     this.#plainLane = new EnqueueLane(seams, seams.settings.strict ? keyOfStrict : null);
     this.#keyedLane = new EnqueueLane(

@@ -1,4 +1,4 @@
-import { settleJobs } from "../database/statements.generated.js";
+import { findSettled, settleJobs } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
 import type { Query } from "../seams/database.js";
 import { delayInRange, oneOf } from "../settings.js";
@@ -20,22 +20,42 @@ export async function settle(
   seams: QueueSeams,
   settlements: readonly Settlement[],
 ): Promise<readonly boolean[]> {
-  const held = new Map<string, boolean>();
+  const held = new Set<string>();
   for (const group of groupByWorker(settlements)) {
-    const rows = await seams.database.run(settleQuery(seams, group, false), settleQuery(seams, group, true));
-    announce(seams, group, rows);
-    for (const row of rows) held.set(leaseOf(row.id, row.token), row.held);
+    for (const lease of await settleGroup(seams, group)) held.add(lease);
   }
-  return settlements.map(({ job }) => held.get(leaseOf(job.id, job.fenceToken)) === true);
+  return settlements.map(({ job }) => held.has(leaseOf(job.id, job.fenceToken)));
+}
+
+/** The leases that were still held. A try whose answer was lost may have settled what a later one no longer finds. */
+async function settleGroup(seams: QueueSeams, group: readonly Settlement[]): Promise<readonly string[]> {
+  const query = settleQuery(seams, group);
+  let wasRepeated = false;
+  const rows = await seams.database.run(query, query, () => {
+    wasRepeated = true;
+  });
+  const missing = rows.some((row) => !row.held);
+  const found = wasRepeated && missing ? await seams.database.run(settledQuery(seams, group)) : [];
+  const before = new Set(found.map((row) => leaseOf(row.id, row.token)));
+  const answers = rows.map((row) => ({ ...row, held: row.held || before.has(leaseOf(row.id, row.token)) }));
+  announce(seams, group, answers);
+  return answers.filter((row) => row.held).map((row) => leaseOf(row.id, row.token));
 }
 
 export type SettleRow = NonNullable<(typeof settleJobs)["row"]>;
 
-export function settleQuery(
+export function settleQuery(seams: QueueSeams, settlements: readonly Settlement[]): Query<SettleRow> {
+  return seams.bind(settleJobs, { ...settleParameters(settlements), now: seams.clock.databaseNow() });
+}
+
+function settledQuery(
   seams: QueueSeams,
   settlements: readonly Settlement[],
-  again: boolean,
-): Query<SettleRow> {
+): Query<{ readonly id: string; readonly token: string }> {
+  return seams.bind(findSettled, settleParameters(settlements));
+}
+
+function settleParameters(settlements: readonly Settlement[]): { outcomes: string; workerId: string } {
   const outcomes = settlements.map(({ job, outcome }) => ({
     id: job.id,
     token: job.fenceToken.toString(),
@@ -43,13 +63,7 @@ export function settleQuery(
     error: "error" in outcome ? storableText(String(outcome.error)) : undefined,
     delay_ms: outcome.is === "retry" && outcome.delayMs !== null ? delayInRange(outcome.delayMs) : undefined,
   }));
-  const workerId = settlements[0]?.job.workerId ?? "";
-  return seams.bind(settleJobs, {
-    outcomes: JSON.stringify(outcomes),
-    workerId,
-    again,
-    now: seams.clock.databaseNow(),
-  });
+  return { outcomes: JSON.stringify(outcomes), workerId: settlements[0]?.job.workerId ?? "" };
 }
 
 export function announce(

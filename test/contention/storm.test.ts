@@ -124,13 +124,23 @@ async function claimer(queue: Queue, workerId: string, scene: Scene): Promise<vo
     scene.watch.claimed(before, jobs);
     for (const job of jobs) scene.watch.completed.add(job.id);
     if (scene.random() < 0.1) await pause(scene.random() * 20);
-    for (const [i, job] of jobs.entries()) {
-      if (isTooLate(job, scene) || !(await handle(queue, job, scene))) {
-        for (const left of jobs.slice(i)) scene.watch.settling(left, false);
-        break;
-      }
-    }
+    await handleAll(queue, jobs, scene);
     if (jobs.length === 0) await pause(scene.random() * 5);
+  }
+}
+
+/** In order; when a row goes back, the rest of its key goes back with it. */
+async function handleAll(queue: Queue, jobs: readonly ClaimedJob[], scene: Scene): Promise<void> {
+  const goneBack = new Set<string>();
+  for (const [i, job] of jobs.entries()) {
+    if (goneBack.has(job.partitionKey)) continue;
+    if (isTooLate(job, scene)) {
+      for (const left of jobs.slice(i)) scene.watch.settling(left, false);
+      return;
+    }
+    const rest = jobs.slice(i + 1).filter((left) => left.partitionKey === job.partitionKey);
+    const isDone = await handle(queue, job, rest, scene);
+    if (!isDone) goneBack.add(job.partitionKey);
   }
 }
 
@@ -139,19 +149,26 @@ function isTooLate(job: ClaimedJob, scene: Scene): boolean {
   return (scene.clock.databaseNow() ?? new Date()).getTime() > job.leaseExpiresAt.getTime() - 20_000;
 }
 
-/** False when the rest of the run is walked away from. */
-async function handle(queue: Queue, job: ClaimedJob, scene: Scene): Promise<boolean> {
+/** False when the rest of the key goes back, or is walked away from until its leases run out. */
+async function handle(
+  queue: Queue,
+  job: ClaimedJob,
+  rest: readonly ClaimedJob[],
+  scene: Scene,
+): Promise<boolean> {
   const { watch, random } = scene;
   const fate = random();
-  if (fate < 0.01) return false;
+  const goesBack = fate < 0.06;
   watch.settling(job, fate >= 0.09);
+  if (goesBack) for (const left of rest) watch.settling(left, false);
+  if (fate < 0.01) return false;
   if (fate < 0.04) await queue.fail(job, retryAfter(Math.floor(random() * 1_000)));
-  else if (fate < 0.06) await queue.release(job);
+  else if (goesBack) await queue.release(job);
   else if (fate < 0.09) {
     watch.left(job.partitionKey, job.id);
     await queue.fail(job, deadLetter("gave up"));
   } else await queue.complete(job);
-  return true;
+  return !goesBack;
 }
 
 /** Redrives and drains what is left, in peace. */

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { retryAfter } from "../../src/index.js";
 import { setup } from "../support/world.js";
 
 /** Each of these caught an earlier, plausible form of the claim. */
@@ -13,9 +12,11 @@ test("a run ends at the first row that is not pending, and a key in process is l
   const inbox = await world.queue();
   await inbox.enqueueMany(steps(7));
   const held = await inbox.claim({ workerId: "a", limit: 4 });
-  await inbox.fail(held[0]!, retryAfter(0));
+  // A retry gives the rest of its run back with it; somebody at psql may not.
+  const row = `update ${world.schema}.inbox set status = 'pending', claimed_by = null where id = $1`;
+  await world.sql(row, [held[0]!.id]);
   expect(await inbox.claim({ workerId: "b" })).toEqual([]);
-  for (const job of held.slice(1)) await inbox.release(job);
+  await inbox.settle(held.slice(1).map((job) => ({ job, outcome: { is: "release" } })));
   expect(payloads(await inbox.claim({ workerId: "b" }))).toEqual([1, 2, 3, 4, 5, 6, 7]);
 });
 

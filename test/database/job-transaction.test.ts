@@ -111,7 +111,6 @@ test("of a worker given up for dead and its successor, one books each receipt, w
   const world = await setup();
   const [here, there] = await openQueues(world, 2);
   await createBookings(world);
-  await world.sql("insert into leasehold.workers (id, status) values ('w1', 'dead')");
   const random = seeded(5);
   const pause = async (rounds: number) => {
     for (let i = 0; i < rounds; i++) await world.sql("select 1");
@@ -120,7 +119,8 @@ test("of a worker given up for dead and its successor, one books each receipt, w
   let lost = 0;
   for (let round = 0; round < 60; round++) {
     ids.push((await here!.enqueue("receipt.send", round, { partitionKey: "order:9182" })).id);
-    const [held] = await here!.claim({ workerId: "w1" });
+    const [held] = await here!.claim({ workerId: `w1-${round}` });
+    await world.sql("insert into leasehold.workers (id, status) values ($1, 'dead')", [`w1-${round}`]);
     // One round in three is as good as lost, one as good as won, one is open.
     const during = round % 3 === 0 ? 20 : Math.floor(random() * 4);
     const before = round % 3 === 1 ? 20 : Math.floor(random() * 4);

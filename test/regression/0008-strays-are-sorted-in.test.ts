@@ -17,7 +17,7 @@ test("housekeeping survives a settle that commits into the rest while today's da
   await settle.query("begin");
   const outcomes = JSON.stringify([{ id: job!.id, token: job!.fenceToken.toString(), outcome: "complete" }]);
   const bind = binder({ schema: world.schema, queue: "inbox" });
-  const query = bind(settleJobs, { outcomes, workerId: "w", again: false, now: clock.databaseNow() });
+  const query = bind(settleJobs, { outcomes, workerId: "w", now: clock.databaseNow() });
   await settle.query(query.text, [...query.values]);
   const round = world.lh.housekeep();
   const waiting = "select 1 from pg_locks where not granted and relation = $1::regclass";
