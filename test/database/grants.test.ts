@@ -118,7 +118,11 @@ const acts: readonly (readonly [name: string, may: readonly Role[], act: Act])[]
   ["delete a queue", [], ({ sql }) => sql("delete from leasehold.queues")],
   ["forget a migration", [], ({ sql }) => sql("delete from leasehold.migrations")],
   ["make one archive day", [], ({ sql }) => sql("select leasehold.make_archive_day('inbox', '2030-01-01')")],
-  ["call the slow enqueue", [], ({ sql }) => sql("select leasehold.inbox_insert_once('[]', now(), now())")],
+  [
+    "call the slow enqueue",
+    [],
+    ({ sql }) => sql("select leasehold.inbox_insert_once('[]', now(), now(), null)"),
+  ],
 ];
 
 async function claimAndTransact(inbox: Queue): Promise<void> {

@@ -143,7 +143,8 @@ describe.each([
     expect(run.map((job) => job.seq)).toEqual([edge - 4n, edge - 3n, edge - 2n, edge - 1n, edge]);
     const [dead, ...rest] = run;
     expect(await inbox.fail(dead!, deadLetter("broken"))).toBe(true);
-    for (const job of rest) expect(await inbox.release(job)).toBe(true);
+    // The first release takes the rest of the run back with it.
+    expect(await inbox.release(rest[0]!)).toBe(true);
     expect(await inbox.retry()).toBe(1);
     const again = await inbox.claim({ workerId: "w1" });
     expect(again.map((job) => job.payload)).toEqual([1, 2, 3, "later", 0]);
