@@ -50,7 +50,9 @@ export async function connect(options: ConnectOptions = {}): Promise<Leasehold> 
       "a PostgreSQL URL, such as postgres://user@host/database; or set DATABASE_URL, or pass a pool",
     );
   }
-  const events = createEvents();
+  const events = createEvents((name, error) =>
+    options.logger?.error({ event: name, error }, "an event listener threw"),
+  );
   if (options.logger !== undefined) logEvents(events, options.logger);
   const pool = options.pool ?? createPool({ ...defaults, url: url ?? "", connectionsMax });
   const driver = new NodePostgres(pool, options.pool === undefined, events);

@@ -24,12 +24,12 @@ export class GuardedDatabase {
   }
 
   /**
-   * `again` is what to send when a try may have committed: another query, or null for nothing (the error is raised). `onAmbiguous` hears
-   * that it came to that.
+   * `again` makes what to send when a try may have committed; null sends nothing and raises the error. `onAmbiguous` hears that it came
+   * to that.
    */
   async run<R>(
     query: Query<R>,
-    again: Query<R> | null = query,
+    again: (() => Query<R>) | null = () => query,
     onAmbiguous?: () => void,
   ): Promise<readonly R[]> {
     let next = query;
@@ -42,7 +42,7 @@ export class GuardedDatabase {
           mayHaveCommitted = true;
           onAmbiguous?.();
           if (again === null) throw error;
-          next = again;
+          next = again();
         }
         await this.#waitOrThrow(mayHaveCommitted ? ambiguous(query.name, error) : error, query.name, tries);
       }

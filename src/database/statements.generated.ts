@@ -434,7 +434,8 @@ export const settleJobs: Statement<
   select w.id, w.token, w.outcome, w.error, w.delay_ms from wanted w
   union all
   select r.id, w.token, 'release', null, null
-  from wanted w cross join queue q join leasehold.inbox f on f.id = w.id and f.lease_generation = w.token cross join lateral (
+  from wanted w cross join queue q join leasehold.inbox f on f.id = w.id and f.lease_generation = w.token
+    and f.claimed_by = $3::text and f.status = 'processing' cross join lateral (
     select j.id from leasehold.inbox j
     where q."order" = 'key' and j.in_line and j.partition_bucket = f.partition_bucket and j.partition_key = f.partition_key
       and j.seq > f.seq and j.lease_generation = w.token and j.claimed_by = $3::text and j.status = 'processing'

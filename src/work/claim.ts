@@ -76,7 +76,7 @@ export async function claim(
     knownTokens: options.knownTokens ?? null,
     now: clock.databaseNow(),
   });
-  const rows = await database.run(query, options.knownTokens === undefined ? null : query);
+  const rows = await database.run(query, options.knownTokens === undefined ? null : () => query);
   const jobs: ClaimedJob[] = [];
   for (const row of rows) {
     if (isJob(row)) {

@@ -54,14 +54,10 @@ export async function enqueueOnce(
     wasSent ? withEarlier(jobs, earlier) : jobs,
     wasSent ? { ...common, resend: true } : common,
   );
-  const again = request(
-    seams,
-    withEarlier(
-      jobs,
-      jobs.map((_, i) => [...(earlier?.[i] ?? []), receipt]),
-    ),
-    { ...common, resend: true },
-  );
+  const again = (): EnqueueQuery => {
+    const receipts = jobs.map((_, i) => [...(earlier?.[i] ?? []), receipt]);
+    return request(seams, withEarlier(jobs, receipts), { ...common, resend: true });
+  };
   return answers(await seams.database.run(first, again));
 }
 

@@ -31,7 +31,7 @@ export async function settle(
 async function settleGroup(seams: QueueSeams, group: readonly Settlement[]): Promise<readonly string[]> {
   const query = settleQuery(seams, group);
   let wasRepeated = false;
-  const rows = await seams.database.run(query, query, () => {
+  const rows = await seams.database.run(query, undefined, () => {
     wasRepeated = true;
   });
   const missing = rows.some((row) => !row.held);

@@ -43,3 +43,13 @@ test("when a row is parked, the rows of its run behind it go back; when its key 
     expect(await queue.complete(second!)).toBe(onDeadLetter === "continue");
   }
 });
+
+test("a failure that comes a second time, for a row no longer held, takes nothing else back", async () => {
+  const world = await setup();
+  const inbox = await world.queue();
+  await inbox.enqueueMany([1, 2].map((n) => ({ kind: "k", payload: n, partitionKey: "a" })));
+  const [first, second] = await inbox.claim({ workerId: "w" });
+  expect(await inbox.fail(first!, deadLetter("no"))).toBe(true);
+  expect(await inbox.fail(first!, new Error("again"))).toBe(false);
+  expect(await inbox.complete(second!)).toBe(true);
+});
