@@ -15,6 +15,12 @@ create table leasehold.dedupe (
   constraint dedupe_pkey PRIMARY KEY (queue, idempotency_key)
 );
 
+create table leasehold.duties (
+  name text not null,
+  done_at timestamp with time zone not null,
+  constraint duties_pkey PRIMARY KEY (name)
+);
+
 create table leasehold.fences (
   resource text collate "C" not null,
   token bigint not null,
@@ -116,11 +122,16 @@ create table leasehold.queues (
   dedupe_window interval not null,
   paused_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
+  ring_hash text default 'fnv1a-fmix32'::text not null,
+  vnodes integer default 128 not null,
+  prefer_regions text[] default '{}'::text[] not null,
+  exclude_regions text[] default '{}'::text[] not null,
   constraint queues_pkey PRIMARY KEY (name),
   constraint queues_buckets_check CHECK (((buckets >= 1) AND (buckets <= 1024))),
   constraint queues_on_dead_letter_check CHECK ((on_dead_letter = ANY (ARRAY['continue'::text, 'park'::text]))),
   constraint queues_order_check CHECK (("order" = ANY (ARRAY['key'::text, 'none'::text]))),
-  constraint queues_ring_check CHECK ((ring = ANY (ARRAY['rendezvous'::text, 'consistent'::text])))
+  constraint queues_ring_check CHECK ((ring = ANY (ARRAY['rendezvous'::text, 'consistent'::text]))),
+  constraint queues_vnodes_check CHECK (((vnodes >= 1) AND (vnodes <= 4096)))
 );
 
 create table leasehold.receipts (
@@ -159,6 +170,10 @@ create table leasehold.workers (
   wake_wish jsonb,
   free_since timestamp with time zone,
   metadata jsonb default '{}'::jsonb not null,
+  queues text[] default '{}'::text[] not null,
+  has_session boolean default false not null,
+  is_watcher boolean default false not null,
+  left_at timestamp with time zone,
   constraint workers_pkey PRIMARY KEY (id),
   constraint workers_status_check CHECK ((status = ANY (ARRAY['alive'::text, 'draining'::text, 'dead'::text])))
 ) with (fillfactor=50);
@@ -309,7 +324,8 @@ CREATE OR REPLACE FUNCTION leasehold.evict_worker()
  SET jit TO 'off'
 AS $function$
 begin
-  update leasehold.workers set status = 'dead' where id = old.worker_id;
+  update leasehold.workers set status = 'dead', left_at = null where id = old.worker_id;
+  perform pg_notify('leasehold_ring', 'evicted');
   return old;
 end
 $function$;
@@ -376,7 +392,7 @@ declare
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int; v_over int[] := '{}';
   w record;
 begin
   perform leasehold.assert_read_committed();
@@ -384,9 +400,12 @@ begin
   if not found and p_limit > 0 then return; end if;
   select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
   from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
-  if v_buckets is null then return; end if;
+  if v_buckets is null then
+    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null);
+    return;
+  end if;
   perform leasehold.inbox_promote(v_buckets, 1000, v_now);
-  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
+  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   perform leasehold.assert_not_dead(p_worker, v_dead);
   for v_round in 1..3 loop -- give back, check, take
     select array_agg(f.tid) filter (where f.act = 'take') as tids,
@@ -403,7 +422,8 @@ begin
            array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
            array_agg(f.key) filter (where f.act = 'check') as check_keys,
            array_agg(f.bucket) filter (where f.act = 'stop') as stop_buckets,
-           array_agg(f.key) filter (where f.act = 'stop') as stop_keys
+           array_agg(f.key) filter (where f.act = 'stop') as stop_keys,
+           max(f.head) filter (where f.act = 'rest') as busy, max(f.full_to) filter (where f.act = 'rest') as due_ms
     into w
     from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
     v_changed := 0;
@@ -425,13 +445,15 @@ begin
       where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
     return;
   end if;
-  if w.tids is null then return; end if;
   if w.has_retries then
+    v_over := leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects);
     select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
-    from unnest(w.tids, w.heads, w.places) t(tid, head, place)
-    where t.head <> all (leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects));
-    if w.tids is null then return; end if;
+    from unnest(w.tids, w.heads, w.places) t(tid, head, place) where t.head <> all (v_over);
   end if;
+  return query select * from leasehold.inbox_rest(cardinality(v_over),
+    coalesce(w.busy, 0) + cardinality(p_buckets) - cardinality(v_buckets),
+    case when w.tids is null then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end);
+  if w.tids is null then return; end if;
 
   select array_agg(l.tid) into v_locked from (
     select j.ctid as tid from leasehold.inbox j
@@ -498,6 +520,7 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
+    perform leasehold.inbox_wake(v_jobs, v_now);
     return;
   end if;
   return query
@@ -516,6 +539,7 @@ begin
       from given g order by g.n
     )
     select g.n::int, g.id, false from given g order by g.n;
+  perform leasehold.inbox_wake(v_jobs, v_now);
 end
 $function$;
 
@@ -580,6 +604,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.inbox_next_due(p_buckets integer[], p_now timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+begin
+  return (select ceil(extract(epoch from min(d.available_at) - p_now) * 1000) from unnest(p_buckets) b cross join lateral (
+    select j.available_at from leasehold.inbox j
+    where not j.in_line and j.finished_at is null and j.partition_bucket = b order by j.available_at, j.seq limit 1) d);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_promote(p_buckets integer[], p_limit integer, p_now timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
@@ -626,16 +665,19 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_recover(p_ids uuid[], p_payers uuid[]
 AS $function$
 declare
   v_count int;
+  v_started_at timestamptz := (select w.started_at from leasehold.workers w where w.id = p_worker);
 begin
   with lost as materialized (
-    select j.id, j.id = any(p_payers) as pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
-           j.id = any(p_payers) and j.attempts >= j.max_attempts as dies
-    from leasehold.inbox j
+    select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
+           p.pays and j.attempts >= j.max_attempts as dies
+    from leasehold.inbox j cross join lateral (
+      select j.id = any(p_payers) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
+        and coalesce(j.claimed_at >= v_started_at, false)) as pays) p
     where j.id = any(p_ids) and j.status = 'processing'
       and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
            or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))
     order by j.id
-    for update skip locked
+    for update of j skip locked
   ), given_back as (
     update leasehold.inbox j set
       status = case when l.dies then 'dead_letter'
@@ -714,6 +756,7 @@ begin
       crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
     from held h where j.id = h.id
     returning j.id;
+  perform leasehold.wake_workers('inbox', array(select j.partition_bucket from leasehold.inbox j where j.id = any(p_ids)));
 end
 $function$;
 
@@ -732,12 +775,40 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.inbox_rest(p_retries integer, p_busy integer, p_due_ms bigint)
+ RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_at timestamp with time zone, lease_expires_at timestamp with time zone, lease_generation bigint, available_at timestamp with time zone, created_at timestamp with time zone, idempotency_key text, last_error text)
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, null::int, null::int,
+    null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text, null::text
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_slot(p_key text)
  RETURNS integer
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
   select 1024 + (pg_catalog.hashtextextended(p_key, 1) & 1023)::int
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_wake(p_jobs jsonb, p_now timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox') then return; end if;
+  perform leasehold.wake_workers('inbox', array(
+    select distinct case when coalesce(j.partition_key, j.id::text) is not null
+      then leasehold.bucket_of(coalesce(j.partition_key, j.id::text), 360) else a.bucket end
+    from jsonb_to_recordset(p_jobs) as j(id uuid, partition_key text, available_at timestamptz, delay_ms float8)
+    left join generate_series(0, 360 - 1) as a(bucket) on j.id is null and j.partition_key is null
+    where coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) <= p_now + interval '5 seconds'));
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after text[], p_limit integer, p_heads integer, p_window integer, p_worker text, p_known bigint[], p_dead text[], p_now timestamp with time zone)
@@ -752,24 +823,24 @@ AS $function$
 #variable_conflict use_column
 begin
   return query with recursive walk as (
-    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
+    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
     from unnest(p_buckets, p_after) as b(bucket, after) cross join lateral (
-      (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
        order by j.partition_key, j.seq limit 1)
       union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
        order by j.partition_key, j.seq limit 1)
       limit 1) n
     union all
-    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
+    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
     from walk w cross join lateral (
-      (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
        order by j.partition_key, j.seq limit 1)
       union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
        order by j.partition_key, j.seq limit 1)
       limit 1) n
@@ -810,7 +881,12 @@ begin
    where (select count(*) from found) >= p_limit order by f.bucket, f.head desc)
   union all
   (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null from heads h
-   where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc);
+   where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc)
+  union all
+  select 'rest', (count(*) filter (where h.status = 'processing' and h.claimed_by is distinct from p_worker))::int, null, null, null, null,
+         (extract(epoch from min(h.available_at) filter (where h.status = 'pending' and h.available_at > p_now) - p_now) * 1000)::bigint,
+         null, null
+  from heads h where (select count(*) from found) < p_limit;
 end
 $function$;
 
@@ -895,6 +971,15 @@ AS $function$
   where c.nth > p_retries or (c.crashes >= 2 and c.suspects > p_suspects)
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.session_lock(p_worker text)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select hashtextextended('leasehold ' || p_worker, 3)
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.uuid_v7()
  RETURNS uuid
  LANGUAGE sql
@@ -905,6 +990,70 @@ AS $function$
     52, 1), 53, 1), 'hex')::uuid
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.wake_workers(p_queue text, p_buckets integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  perform pg_notify(leasehold.worker_channel(t.id), p_queue || ':' ||
+    case when cardinality(t.buckets) <= 20 then array_to_string(t.buckets, ',') else '' end)
+  from (select w.id, array_agg(b order by b) as buckets
+        from leasehold.workers w cross join (select distinct u from unnest(p_buckets) u) as d(b)
+        where w.status = 'alive' and w.wake_wish ? p_queue and substr(w.wake_wish ->> p_queue, b + 1, 1) = '1'
+        group by w.id order by w.id) t;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.watch_workers(p_worker text, p_is_watcher boolean, p_grace_ms double precision, p_now timestamp with time zone)
+ RETURNS TABLE(is_watcher boolean, marked text[], next_ms double precision)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_free text[]; v_all int; v_marked text[]; v_next float8;
+  v_restart boolean := not p_is_watcher;
+begin
+  if not p_is_watcher and not pg_try_advisory_lock(leasehold.lock_class('leasehold.workers'::regclass), 0) then
+    return query select false, '{}'::text[], null::float8;
+    return;
+  end if;
+  if not p_is_watcher then
+    update leasehold.workers w set is_watcher = true where w.id = p_worker;
+  end if;
+  select coalesce(array_agg(f.id) filter (where f.is_free), '{}'), count(*) into v_free, v_all from (
+    select w.id, case when w.id = p_worker then false
+                      when pg_try_advisory_lock(leasehold.session_lock(w.id)) then pg_advisory_unlock(leasehold.session_lock(w.id))
+                      else false end as is_free
+    from leasehold.workers w where w.status <> 'dead' and w.has_session order by w.id offset 0) f;
+  v_restart := v_restart or cardinality(v_free) * 2 > v_all;
+  with looked as materialized (
+    select w.id, w.free_since, w.id = any(v_free) as is_free from leasehold.workers w
+    where w.status <> 'dead' and w.has_session and (w.id = any(v_free) or w.free_since is not null)
+    order by w.id for update skip locked
+  ), judged as (
+    select l.id, l.is_free, case when not l.is_free then null when v_restart then v_now else coalesce(l.free_since, v_now) end as free_since
+    from looked l
+  ), written as (
+    update leasehold.workers w set free_since = j.free_since,
+      status = case when j.free_since <= v_now - p_grace_ms * interval '1 ms' then 'dead' else w.status end
+    from judged j where w.id = j.id
+    returning w.id, w.status, w.free_since
+  )
+  select coalesce(array_agg(r.id order by r.id) filter (where r.status = 'dead'), '{}'),
+         min(extract(epoch from r.free_since - v_now) * 1000 + p_grace_ms) filter (where r.status <> 'dead')
+  into v_marked, v_next from written r;
+  if cardinality(v_marked) > 0 then
+    perform pg_notify('leasehold_ring', 'dead');
+  end if;
+  return query select true, v_marked, v_next;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.with_error(p_errors jsonb, p_entry jsonb)
  RETURNS jsonb
  LANGUAGE sql
@@ -912,6 +1061,15 @@ CREATE OR REPLACE FUNCTION leasehold.with_error(p_errors jsonb, p_entry jsonb)
 AS $function$
   select case when pg_catalog.jsonb_array_length(p_errors) >= 10 then (p_errors - 0) || p_entry
               else p_errors || p_entry end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.worker_channel(p_worker text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select 'lh_' || to_hex(hashtextextended('leasehold ' || p_worker, 2))
 $function$;
 
 -- Triggers

@@ -1,7 +1,9 @@
 import { readEnvironment } from "./adapters/environment.js";
 import { createPool, NodePostgres, type PostgresPool } from "./adapters/node-postgres.js";
+import { nodePostgresSessions } from "./adapters/node-postgres-session.js";
 import { systemClock } from "./adapters/system-clock.js";
 import { systemRandom } from "./adapters/system-random.js";
+import { systemSignals } from "./adapters/system-signals.js";
 import { binder } from "./database/bind.js";
 import { GuardedDatabase } from "./database/guarded-database.js";
 import { checkSchemaName } from "./database/names.js";
@@ -10,23 +12,30 @@ import { InvalidOptionError, UnsupportedServerError } from "./errors.js";
 import { createEvents } from "./events.js";
 import { Leasehold } from "./leasehold.js";
 import { type Logger, logEvents } from "./log-events.js";
+import { type MemberOptions, memberSettings } from "./membership/member-settings.js";
 import type { Clock } from "./seams/clock.js";
+import type { ProcessSignals } from "./seams/process-signals.js";
 import type { Random } from "./seams/random.js";
+import type { Sessions } from "./seams/session.js";
 import { defaults, wholeNumber } from "./settings.js";
 
-export interface ConnectOptions {
+export interface ConnectOptions extends MemberOptions {
   /** Where the database is; DATABASE_URL when left out. */
   readonly url?: string | undefined;
   /** A pool of yours instead; close() leaves it open. */
   readonly pool?: PostgresPool;
   /** LEASEHOLD_SCHEMA, or "leasehold". */
   readonly schema?: string | undefined;
+  /** Where workers keep their sessions, if `url` leads through a pooler in transaction mode. */
+  readonly directUrl?: string | undefined;
   readonly connectionsMax?: number;
   /** Gets a line for everything worth one. pino, console and the like fit. */
   readonly logger?: Logger;
   /** For tests: other surroundings. */
   readonly clock?: Clock;
   readonly random?: Random;
+  readonly sessions?: Sessions;
+  readonly signals?: ProcessSignals;
 }
 
 const oldestServer = 14;
@@ -55,12 +64,17 @@ export async function connect(options: ConnectOptions = {}): Promise<Leasehold> 
   );
   if (options.logger !== undefined) logEvents(events, options.logger);
   const pool = options.pool ?? createPool({ ...defaults, url: url ?? "", connectionsMax });
+  const member = memberSettings(options, environment);
   const driver = new NodePostgres(pool, options.pool === undefined, events);
+  const direct = options.directUrl ?? options.url ?? (options.pool === undefined ? url : undefined);
+  const config = direct === undefined ? options.pool?.options : { connectionString: direct };
   const seams = {
     database: driver,
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
     events,
+    sessions: options.sessions ?? nodePostgresSessions({ ...defaults, config: config ?? {} }),
+    signals: options.signals ?? systemSignals,
   };
   const database = new GuardedDatabase(seams);
   try {
@@ -71,7 +85,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Leasehold> 
     await database.close();
     throw error;
   }
-  return new Leasehold({ ...seams, database }, schema);
+  return new Leasehold({ ...seams, database }, schema, member);
 }
 
 function checkServer(server: { readonly version: number; readonly datestyle: string } | undefined): void {

@@ -75,6 +75,16 @@ export class QueueMismatchError extends LeaseholdError {
   }
 }
 
+/** The queue's buckets are spread by a hash that this version of the library does not know. */
+export class RingMismatchError extends LeaseholdError {
+  constructor(queue: string, stored: string, known: string) {
+    super(
+      "LH_RING_MISMATCH",
+      `The queue ${quoted(queue)} spreads its buckets with the hash ${quoted(stored)}; this version knows ${quoted(known)}. Run the version that the other workers run.`,
+    );
+  }
+}
+
 export class NotMigratedError extends LeaseholdError {
   constructor(schema: string, missing: string) {
     super(
@@ -119,6 +129,42 @@ export class StaleFenceError extends LeaseholdError {
       `The resource ${quoted(resource)} has seen token ${seen}; token ${token} is older. Roll back: a later owner is at work.`,
     );
     this.resource = resource;
+  }
+}
+
+/** A handler took longer than its timeout; the reason of its signal. */
+export class HandlerTimeoutError extends LeaseholdError {
+  constructor(jobId: string, timeoutMs: number) {
+    super(
+      "LH_HANDLER_TIMEOUT",
+      `The handler of job ${jobId} took longer than ${timeoutMs} ms. The attempt failed; pass job.signal to what the handler waits for.`,
+    );
+  }
+}
+
+/** The worker stops and could not wait any longer; the reason of the signal of what still runs. */
+export class DrainedError extends LeaseholdError {
+  constructor(jobId: string, limitMs: number) {
+    super(
+      "LH_DRAINED",
+      `The worker is stopping and job ${jobId} did not finish within ${limitMs} ms. It goes back to the queue and uses no attempt.`,
+    );
+  }
+}
+
+/** A worker that can't be started, or not a second time. */
+export class WorkerStateError extends LeaseholdError {
+  constructor(what: string) {
+    super("LH_WORKER_STATE", what);
+  }
+}
+
+export class UnknownWorkerError extends LeaseholdError {
+  constructor(workerId: string) {
+    super(
+      "LH_UNKNOWN_WORKER",
+      `No live worker has the id ${quoted(workerId)}. lh.workers() lists those that are known.`,
+    );
   }
 }
 
@@ -222,6 +268,12 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
     "ask for the stored ones or leave the option out",
   ),
   entry(
+    "LH_RING_MISMATCH",
+    "RingMismatchError",
+    "a queue whose buckets are spread by a hash that this version does not know",
+    "run the version that the other workers run",
+  ),
+  entry(
     "LH_NOT_MIGRATED",
     "NotMigratedError",
     "the schema is missing or older than the library",
@@ -246,6 +298,30 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
     "stop and write nothing more",
   ),
   entry("LH_STALE_FENCE", "StaleFenceError", "a resource has seen a higher fence token", "roll back"),
+  entry(
+    "LH_HANDLER_TIMEOUT",
+    "HandlerTimeoutError",
+    "a handler took longer than its timeout",
+    "pass job.signal on, or raise handlerTimeoutMs",
+  ),
+  entry(
+    "LH_DRAINED",
+    "DrainedError",
+    "the worker stops and the handler did not finish within the drain limit",
+    "nothing: the job goes back and uses no attempt; raise drainLimitMs if it happens often",
+  ),
+  entry(
+    "LH_WORKER_STATE",
+    "WorkerStateError",
+    "a worker was started twice, or two workers of one process on one queue",
+    "make one worker a queue, and start it once",
+  ),
+  entry(
+    "LH_UNKNOWN_WORKER",
+    "UnknownWorkerError",
+    "an eviction of a worker that is not registered or already dead",
+    "look at lh.workers()",
+  ),
   entry(
     "LH_DATABASE_UNAVAILABLE",
     "DatabaseUnavailableError",

@@ -28,6 +28,70 @@ export interface EventMap {
     readonly token: bigint;
     readonly during: string;
   };
+  /** A handler was called. */
+  "job:started": {
+    readonly queue: string;
+    readonly id: string;
+    readonly kind: string;
+    readonly partitionKey: string;
+    readonly attempt: number;
+    readonly token: bigint;
+  };
+  /** An attempt ended badly: what the handler threw, before it is settled. */
+  "job:failed": {
+    readonly queue: string;
+    readonly id: string;
+    readonly kind: string;
+    readonly attempt: number;
+    readonly outcome: string;
+    readonly error: string;
+  };
+  /** A handler did not come back after its signal was aborted; its slot was given to others. It may still be running. */
+  "job:stuck": { readonly queue: string; readonly id: string; readonly kind: string };
+  /** A job was done, and then its handler threw: the completion stands. */
+  "job:threw": { readonly queue: string; readonly id: string; readonly kind: string; readonly error: string };
+  /** Rows went back to the queue unstarted, without using an attempt. */
+  "jobs:released": { readonly queue: string; readonly count: number; readonly why: string };
+  /** An outcome could not be written; the row is taken over when its lease runs out. */
+  "settle:failed": { readonly queue: string; readonly id: string; readonly error: unknown };
+  /** A process entered the registry, or entered it again under a higher generation. */
+  "worker:registered": {
+    readonly workerId: string;
+    readonly generation: bigint;
+    readonly hasSession: boolean;
+    readonly why: string;
+  };
+  "worker:started": { readonly workerId: string; readonly queue: string; readonly concurrency: number };
+  "worker:draining": {
+    readonly workerId: string;
+    readonly queue: string;
+    readonly running: number;
+    readonly why: string;
+  };
+  "worker:stopped": { readonly workerId: string; readonly queue: string; readonly isClean: boolean };
+  /** Another process has registered under this id; this one gives way. */
+  "worker:superseded": { readonly workerId: string; readonly generation: bigint };
+  /** The elected watcher found that workers' sessions are gone and marked them dead. */
+  "workers:lost": { readonly watcherId: string; readonly workerIds: readonly string[] };
+  /** The buckets of this worker changed. */
+  "ring:changed": {
+    readonly queue: string;
+    readonly workerId: string;
+    readonly workers: readonly string[];
+    readonly owned: number;
+    readonly gained: number;
+    readonly lost: number;
+  };
+  /** No heartbeat was accepted for so long that others may take this worker for dead; it claims nothing until one is. */
+  "trust:lost": { readonly workerId: string };
+  "trust:regained": { readonly workerId: string };
+  /** The session of its own is open: this worker is woken by notifications and watched over. */
+  "session:opened": { readonly workerId: string; readonly isLocked: boolean };
+  "session:lost": { readonly workerId: string; readonly reason: string };
+  /** Notifications do not arrive on this connection; workers poll. Give directUrl a connection without a pooler in between. */
+  "wake:unavailable": { readonly workerId: string; readonly reason: string };
+  /** A pass of a loop failed; it is tried again. */
+  "activity:failed": { readonly activity: string; readonly failures: number; readonly error: unknown };
   /** Housekeeping finished a round (only the process that was elected says so). */
   "housekeeping:finished": {
     readonly queues: number;

@@ -3,10 +3,12 @@ export {
   ClosedError,
   DatabaseRefusedError,
   DatabaseUnavailableError,
+  DrainedError,
   EmbeddedPostgresError,
   EnqueueBlockedError,
   type ErrorEntry,
   errorTable,
+  HandlerTimeoutError,
   InvalidKeyError,
   InvalidNameError,
   InvalidOptionError,
@@ -17,21 +19,30 @@ export {
   NotMigratedError,
   PayloadTooLargeError,
   QueueMismatchError,
+  RingMismatchError,
   StaleFenceError,
   UnknownQueueError,
+  UnknownWorkerError,
   UnsupportedServerError,
+  WorkerStateError,
 } from "./errors.js";
 export type { EventMap, EventName, Events, Listener } from "./events.js";
 export type { Leasehold } from "./leasehold.js";
-export type { Logger } from "./log-events.js";
+export { type Logger, logEvents } from "./log-events.js";
+export type { MemberOptions } from "./membership/member-settings.js";
+export type { Ring } from "./membership/ring.js";
+export { shardKey } from "./membership/shard-key.js";
 export type { JobFilter, ListFilter } from "./operate/job-filter.js";
 export type { Progress } from "./operate/redrive.js";
 export type { QueueStats } from "./operate/stats.js";
 export type { Why } from "./operate/why.js";
+export type { WorkerRow } from "./operate/workers.js";
 export type { Tx } from "./seams/database.js";
 export { defaults } from "./settings.js";
 export type { ClaimOptions } from "./work/claim.js";
 export type { Enqueued } from "./work/enqueue.js";
+export type { Handler, Handlers, KindRules, Middleware } from "./work/handlers.js";
+export type { WorkingJob } from "./work/held-job.js";
 export type { HousekeepingReport } from "./work/housekeeping.js";
 export type { AttemptError, ClaimedJob, JobRecord, JobStatus } from "./work/job.js";
 export type { EnqueueOptions } from "./work/new-job.js";
@@ -42,3 +53,5 @@ export type { Renewal } from "./work/renew.js";
 export { deadLetter, retryAfter } from "./work/retry-after.js";
 export type { Settlement } from "./work/settle.js";
 export type { ClaimedJobOf, JobInput, JobRecordOf, JobTypes } from "./work/typed-jobs.js";
+export type { Worker, WorkerState } from "./work/worker.js";
+export type { WorkerOptions } from "./work/worker-settings.js";

@@ -4,24 +4,40 @@ import { migrate, step } from "./database/migrate.js";
 import { grants } from "./database/migrations.generated.js";
 import { checkQueueName, withNames } from "./database/names.js";
 import { listQueues } from "./database/statements.generated.js";
+import { WorkerStateError } from "./errors.js";
 import type { EventName, Events, Listener } from "./events.js";
+import type { MemberSettings } from "./membership/member-settings.js";
+import { Membership } from "./membership/membership.js";
+import { ringOf } from "./membership/owned-buckets.js";
+import type { Ring } from "./membership/ring.js";
+import { Roster } from "./membership/roster.js";
+import { evict, listWorkers, type WorkerRow } from "./operate/workers.js";
+import { StopOnSignal } from "./runtime/stop-on-signal.js";
 import type { Clock } from "./seams/clock.js";
 import type { Tx } from "./seams/database.js";
+import type { ProcessSignals } from "./seams/process-signals.js";
 import type { Random } from "./seams/random.js";
-import { defaults } from "./settings.js";
+import type { Sessions } from "./seams/session.js";
+import { defaults, version } from "./settings.js";
 import { fence, once } from "./work/fence.js";
+import { checkedHandlers, type Handlers } from "./work/handlers.js";
 import { type HousekeepingReport, housekeep } from "./work/housekeeping.js";
 import { jobIds } from "./work/job-id.js";
 import { openQueue } from "./work/open-queue.js";
 import { Queue } from "./work/queue.js";
+import type { QueueSeams } from "./work/queue-seams.js";
 import type { QueueOptions } from "./work/queue-settings.js";
 import type { JobTypes } from "./work/typed-jobs.js";
+import { Worker } from "./work/worker.js";
+import { type WorkerOptions, workerSettings } from "./work/worker-settings.js";
 
 export interface LeaseholdSeams {
   readonly database: GuardedDatabase;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: Events;
+  readonly sessions: Sessions;
+  readonly signals: ProcessSignals;
 }
 
 /** One connection to Leasehold: a schema in a database. Made by connect(). */
@@ -30,12 +46,22 @@ export class Leasehold {
   readonly #seams: LeaseholdSeams;
   readonly #bind: Binder;
   readonly #newId: () => string;
+  readonly #membership: Membership;
+  readonly #workers = new Map<string, Worker>();
+  readonly #stopOnSignal: StopOnSignal;
 
-  constructor(seams: LeaseholdSeams, schema: string) {
+  constructor(seams: LeaseholdSeams, schema: string, member: MemberSettings) {
     this.schema = schema;
     this.#seams = seams;
     this.#bind = binder({ schema, queue: defaults.queue });
     this.#newId = jobIds(seams.clock, seams.random);
+    this.#membership = new Membership({ ...seams, bind: this.#bind }, member, version);
+    this.#stopOnSignal = new StopOnSignal(seams.signals, (signal) => this.#stopAll(signal));
+  }
+
+  /** Who this process is in the registry, once it has a worker. */
+  get workerId(): string {
+    return this.#membership.settings.id;
   }
 
   /** Subscribes to an event of src/events.ts; returns what ends the subscription. */
@@ -64,9 +90,51 @@ export class Leasehold {
     name: string,
     options: QueueOptions = {},
   ): Promise<Queue<J>> {
-    const names = { schema: this.schema, queue: checkQueueName(name) };
-    const settings = await openQueue(this.#seams, names, options);
-    return new Queue<J>({ ...this.#seams, settings, bind: binder(names), newId: this.#newId });
+    return new Queue<J>(await this.#open(checkQueueName(name), options));
+  }
+
+  /** A worker on a queue, one for each queue and process. It does nothing until start(). */
+  worker<J extends JobTypes = Record<string, unknown>>(
+    queue: string | Queue<J>,
+    handlers: Handlers<J>,
+    options: WorkerOptions = {},
+  ): Worker {
+    const name = checkQueueName(typeof queue === "string" ? queue : queue.name);
+    const settings = workerSettings(options);
+    const kinds = checkedHandlers(handlers, settings.handlerTimeoutMs);
+    const before = this.#workers.get(name);
+    if (before !== undefined && before.state !== "stopped") {
+      throw new WorkerStateError(
+        `This process has a worker on ${name} already. Give it all the handlers, or connect again under another workerId.`,
+      );
+    }
+    const worker = new Worker(name, this.#seams.events, {
+      membership: this.#membership,
+      kinds,
+      settings,
+      open: () => this.#open(name, {}),
+      heedSignals: () => this.#stopOnSignal.heed(),
+    });
+    this.#workers.set(name, worker);
+    return worker;
+  }
+
+  /** The registry: everybody who is or was lately a worker. */
+  async workers(): Promise<readonly WorkerRow[]> {
+    return await listWorkers({ ...this.#seams, bind: this.#bind });
+  }
+
+  /** Marks a worker dead: its buckets move and its rows are taken over. One that lives registers again by itself. */
+  async evict(workerId: string): Promise<void> {
+    await evict({ ...this.#seams, bind: this.#bind }, workerId);
+  }
+
+  /** Who owns which bucket of a queue, as a worker that looked now would see it. */
+  async ring(queue: string): Promise<Ring> {
+    const { settings, ...seams } = await this.#open(checkQueueName(queue), {});
+    const roster = new Roster(seams);
+    await roster.run();
+    return ringOf(settings, roster.workersOf(settings.name));
   }
 
   /** Runs work in one transaction on a connection of ours. */
@@ -89,7 +157,24 @@ export class Leasehold {
     return await once(this.#bind, tx, handler, messageId);
   }
 
+  /** Drains the workers of this process and ends its connections. */
   async close(): Promise<void> {
+    await this.#stopWorkers("the connection is closed");
     await this.#seams.database.close();
+  }
+
+  async #open(name: string, options: QueueOptions): Promise<QueueSeams> {
+    const names = { schema: this.schema, queue: name };
+    const settings = await openQueue(this.#seams, names, options);
+    return { ...this.#seams, settings, bind: binder(names), newId: this.#newId };
+  }
+
+  async #stopAll(signal: string): Promise<void> {
+    await this.#stopWorkers(signal);
+    await this.#seams.database.close();
+  }
+
+  async #stopWorkers(why: string): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker.stop(why)));
   }
 }

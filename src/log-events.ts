@@ -19,6 +19,45 @@ const words: Words = {
   "jobs:claimed": ["debug", (e) => `${e.workerId} claimed ${e.count} of ${e.queue} under token ${e.token}`],
   "job:settled": ["debug", (e) => `${e.id} is ${e.status}`],
   "lease:lost": ["warn", (e) => `the lease on ${e.id} under token ${e.token} was lost (${e.during})`],
+  "job:started": ["debug", (e) => `${e.kind} ${e.id} of ${e.partitionKey} started, attempt ${e.attempt}`],
+  "job:failed": [
+    "warn",
+    (e) => `${e.kind} ${e.id} failed in attempt ${e.attempt} (${e.outcome}): ${e.error}`,
+  ],
+  "job:stuck": [
+    "error",
+    (e) => `the handler of ${e.kind} ${e.id} ignores its signal; its slot is used again`,
+  ],
+  "job:threw": ["warn", (e) => `${e.kind} ${e.id} is done, but its handler threw afterwards: ${e.error}`],
+  "jobs:released": ["info", (e) => `${e.count} row(s) of ${e.queue} went back unstarted: ${e.why}`],
+  "settle:failed": ["error", (e) => `the outcome of ${e.id} could not be written: ${e.error}`],
+  "worker:registered": [
+    "info",
+    (e) =>
+      `${e.workerId} is registered, generation ${e.generation}${e.hasSession ? "" : ", without a session of its own"} (${e.why})`,
+  ],
+  "worker:started": ["info", (e) => `${e.workerId} works on ${e.queue}, ${e.concurrency} at a time`],
+  "worker:draining": ["info", (e) => `${e.workerId} leaves ${e.queue}: ${e.running} running (${e.why})`],
+  "worker:stopped": [
+    "info",
+    (e) => `${e.workerId} has left ${e.queue}${e.isClean ? "" : "; what it could not settle is taken over"}`,
+  ],
+  "worker:superseded": [
+    "error",
+    (e) => `another process runs as ${e.workerId} (generation ${e.generation}); give each its own WORKER_ID`,
+  ],
+  "workers:lost": ["warn", (e) => `lost: ${e.workerIds.join(", ")}; their keys move`],
+  "ring:changed": [
+    "info",
+    (e) =>
+      `${e.workerId} owns ${e.owned} buckets of ${e.queue} (+${e.gained} -${e.lost}) among ${e.workers.length} worker(s)`,
+  ],
+  "trust:lost": ["error", (e) => `${e.workerId} could not beat in time and claims nothing for now`],
+  "trust:regained": ["info", (e) => `${e.workerId} is seen again`],
+  "session:opened": ["debug", (e) => `${e.workerId} has a session${e.isLocked ? " and its lock" : ""}`],
+  "session:lost": ["warn", (e) => `${e.workerId} lost its session: ${e.reason}`],
+  "wake:unavailable": ["warn", (e) => `notifications do not arrive, polling instead: ${e.reason}`],
+  "activity:failed": ["warn", (e) => `${e.activity} failed (${e.failures}), trying again: ${e.error}`],
   "housekeeping:finished": [
     "debug",
     (e) => `housekeeping: ${e.queues} queue(s), ${e.removed} row(s) removed`,

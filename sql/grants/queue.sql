@@ -14,6 +14,7 @@ begin
   grant select on leasehold.inbox_archive_rest to leasehold_worker;
   grant usage on sequence leasehold.inbox_seq to leasehold_worker;
   grant execute on function leasehold.inbox_slot(text), leasehold.inbox_promote(int[], int, timestamptz),
+    leasehold.inbox_rest(int, int, bigint), leasehold.inbox_next_due(int[], timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
     leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then

@@ -27,19 +27,20 @@ grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, in
   to leasehold_producer, leasehold_worker, leasehold_operator;
 
 grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, leasehold.receipts, leasehold.handled,
-  leasehold.fences, leasehold.tenant_leases, leasehold.samples to leasehold_worker;
+  leasehold.fences, leasehold.tenant_leases, leasehold.samples, leasehold.duties to leasehold_worker;
 grant usage on sequence leasehold.lease_tokens to leasehold_worker;
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
   leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.over_budget(int[], int[], int, int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
-  leasehold.evict_worker() to leasehold_worker;
+  leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),
+  leasehold.watch_workers(text, boolean, float8, timestamptz) to leasehold_worker;
 
 grant select on leasehold.workers, leasehold.worker_lease, leasehold.dedupe, leasehold.handled, leasehold.fences,
   leasehold.tenant_leases, leasehold.samples to leasehold_viewer, leasehold_operator;
 grant execute on function leasehold.bucket_of(text, int) to leasehold_viewer;
 grant update (paused_at) on leasehold.queues to leasehold_operator;
 grant delete on leasehold.worker_lease to leasehold_operator;
-grant update (status) on leasehold.workers to leasehold_operator;
-grant execute on function leasehold.evict_worker()
+grant update (status, left_at) on leasehold.workers to leasehold_operator;
+grant execute on function leasehold.evict_worker(), leasehold.wake_workers(text, int[])
   to leasehold_operator;

@@ -122,23 +122,27 @@ $$;
 
 -- Gives processing rows back: those of p_ids whose lease has run out, whose worker is marked dead, or which are the caller's own
 -- under a token it does not know. Of a run only the first row can have been started, so only that one (p_payers) pays: it keeps its
--- attempt and counts a crash, and it is dead-lettered when its attempts are used up. The others get their attempt back. A lease that ran out waits for the backoff; an orphan is due at once.
+-- attempt and counts a crash, and it is dead-lettered when its attempts are used up. The others get their attempt back, and so does a row whose
+-- claim this very process made without ever hearing the answer: nobody can have started it. A lease that ran out waits for the backoff; an orphan is due at once.
 -- Locks rows in the order of their ids with skip locked and tests them again on the locked version, by inbox_pkey.
 create or replace function leasehold.inbox_recover(p_ids uuid[], p_payers uuid[], p_worker text, p_known bigint[],
   p_dead text[], p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 declare
   v_count int;
+  v_started_at timestamptz := (select w.started_at from leasehold.workers w where w.id = p_worker);
 begin
   with lost as materialized (
-    select j.id, j.id = any(p_payers) as pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
-           j.id = any(p_payers) and j.attempts >= j.max_attempts as dies
-    from leasehold.inbox j
+    select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
+           p.pays and j.attempts >= j.max_attempts as dies
+    from leasehold.inbox j cross join lateral (
+      select j.id = any(p_payers) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
+        and coalesce(j.claimed_at >= v_started_at, false)) as pays) p
     where j.id = any(p_ids) and j.status = 'processing'
       and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
            or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))
     order by j.id
-    for update skip locked
+    for update of j skip locked
   ), given_back as (
     update leasehold.inbox j set
       status = case when l.dies then 'dead_letter'
@@ -160,5 +164,25 @@ begin
   )
   select count(*) into v_count from given_back;
   return v_count;
+end
+$$;
+
+-- What a claim says besides jobs: one row without an id and a bucket (0006).
+create or replace function leasehold.inbox_rest(p_retries int, p_busy int, p_due_ms bigint)
+returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
+  attempts int, crashes int, max_attempts int, priority int, claimed_at timestamptz, lease_expires_at timestamptz,
+  lease_generation bigint, available_at timestamptz, created_at timestamptz, idempotency_key text, last_error text)
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, null::int, null::int,
+    null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text, null::text
+$$;
+
+-- In how many ms the first scheduled row of these buckets falls due. Locks nothing; one probe of inbox_scheduled a bucket.
+create or replace function leasehold.inbox_next_due(p_buckets int[], p_now timestamptz) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  return (select ceil(extract(epoch from min(d.available_at) - p_now) * 1000) from unnest(p_buckets) b cross join lateral (
+    select j.available_at from leasehold.inbox j
+    where not j.in_line and j.finished_at is null and j.partition_bucket = b order by j.available_at, j.seq limit 1) d);
 end
 $$;

@@ -11,6 +11,8 @@
 -- snapshot taken after the insert: an id that could be inserted either never was, or was deleted by a commit that this snapshot sees. Where
 -- there is none, each call leaves a receipt, and a job names the receipts of its earlier sends.
 --
+-- A worker that asked to be woken for a bucket of these rows is told (0010), also for rows that fall due within a few seconds.
+--
 -- Runs as its owner, so that a producer needs no right on the table and can read nothing of it.
 -- Locks: in strict queues advisory slots in ascending order; then dedupe rows in the order of their keys; then it inserts.
 
@@ -48,6 +50,7 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
+    perform leasehold.inbox_wake(v_jobs, v_now);
     return;
   end if;
   return query
@@ -66,6 +69,22 @@ begin
       from given g order by g.n
     )
     select g.n::int, g.id, false from given g order by g.n;
+  perform leasehold.inbox_wake(v_jobs, v_now);
+end
+$$;
+
+-- Wakes those who wait for one of these jobs. Costs one look at a small table while nobody does. A job without an id and a key may be
+-- in any bucket.
+create or replace function leasehold.inbox_wake(p_jobs jsonb, p_now timestamptz) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox') then return; end if;
+  perform leasehold.wake_workers('inbox', array(
+    select distinct case when coalesce(j.partition_key, j.id::text) is not null
+      then leasehold.bucket_of(coalesce(j.partition_key, j.id::text), 360 /* buckets */) else a.bucket end
+    from jsonb_to_recordset(p_jobs) as j(id uuid, partition_key text, available_at timestamptz, delay_ms float8)
+    left join generate_series(0, 360 /* buckets */ - 1) as a(bucket) on j.id is null and j.partition_key is null
+    where coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) <= p_now + interval '5 seconds'));
 end
 $$;
 

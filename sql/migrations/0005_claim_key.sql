@@ -29,7 +29,8 @@ create table if not exists leasehold.inbox_hot_keys (
 
 -- What one pass finds, before anything is locked. One row per row to take ('take', in the order of its run), per key whose
 -- lost rows have to be given back first ('recover'), and per key that has to be checked ('check'). Stops by itself when p_limit
--- rows have been found or p_heads keys visited; then also tells, per bucket, the last key it saw ('stop').
+-- rows have been found or p_heads keys visited; then also tells, per bucket, the last key it saw ('stop'). When fewer rows than p_limit
+-- were found, one more row ('rest') tells how many keys are at work elsewhere (head) and in how many ms the first retry falls due (full_to).
 create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_window int,
   p_worker text, p_known bigint[], p_dead text[], p_now timestamptz)
 returns table (act text, head int, place int, tid tid, bucket int, key text, full_to bigint, attempts int, crashes int)
@@ -38,24 +39,24 @@ set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
 begin
   return query with recursive walk as (
-    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
+    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
     from unnest(p_buckets, p_after) as b(bucket, after) cross join lateral (
-      (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
        order by j.partition_key, j.seq limit 1)
       union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
        order by j.partition_key, j.seq limit 1)
       limit 1) n
     union all
-    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
+    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
     from walk w cross join lateral (
-      (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
        order by j.partition_key, j.seq limit 1)
       union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
        order by j.partition_key, j.seq limit 1)
       limit 1) n
@@ -96,7 +97,12 @@ begin
    where (select count(*) from found) >= p_limit order by f.bucket, f.head desc)
   union all
   (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null from heads h
-   where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc);
+   where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc)
+  union all
+  select 'rest', (count(*) filter (where h.status = 'processing' and h.claimed_by is distinct from p_worker))::int, null, null, null, null,
+         (extract(epoch from min(h.available_at) filter (where h.status = 'pending' and h.available_at > p_now) - p_now) * 1000)::bigint,
+         null, null
+  from heads h where (select count(*) from found) < p_limit;
 end
 $$;
 

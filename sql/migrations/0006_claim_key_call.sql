@@ -1,8 +1,10 @@
 --! scope: queue
 --! order: key
 --
--- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs: they tell the last
--- key that the walk saw in a bucket, for the caller to start after it next time (p_after).
+-- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs. With a bucket they tell the
+-- last key that the walk saw in it, for the caller to start after it next time (p_after). Without a bucket, one row tells what was left:
+-- in `attempts` the retries beyond p_retries, in `crashes` the keys and buckets at work elsewhere, in `seq` in how many ms the
+-- next row falls due, as far as the walk saw.
 --
 --   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
 --   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
@@ -25,7 +27,7 @@ declare
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int; v_over int[] := '{}';
   w record;
 begin
   perform leasehold.assert_read_committed();
@@ -33,9 +35,12 @@ begin
   if not found and p_limit > 0 then return; end if;
   select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
   from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
-  if v_buckets is null then return; end if;
+  if v_buckets is null then
+    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null);
+    return;
+  end if;
   perform leasehold.inbox_promote(v_buckets, 1000, v_now);
-  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
+  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   perform leasehold.assert_not_dead(p_worker, v_dead);
   for v_round in 1..3 loop -- give back, check, take
     select array_agg(f.tid) filter (where f.act = 'take') as tids,
@@ -52,7 +57,8 @@ begin
            array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
            array_agg(f.key) filter (where f.act = 'check') as check_keys,
            array_agg(f.bucket) filter (where f.act = 'stop') as stop_buckets,
-           array_agg(f.key) filter (where f.act = 'stop') as stop_keys
+           array_agg(f.key) filter (where f.act = 'stop') as stop_keys,
+           max(f.head) filter (where f.act = 'rest') as busy, max(f.full_to) filter (where f.act = 'rest') as due_ms
     into w
     from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
     v_changed := 0;
@@ -74,13 +80,15 @@ begin
       where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
     return;
   end if;
-  if w.tids is null then return; end if;
   if w.has_retries then
+    v_over := leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects);
     select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
-    from unnest(w.tids, w.heads, w.places) t(tid, head, place)
-    where t.head <> all (leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects));
-    if w.tids is null then return; end if;
+    from unnest(w.tids, w.heads, w.places) t(tid, head, place) where t.head <> all (v_over);
   end if;
+  return query select * from leasehold.inbox_rest(cardinality(v_over),
+    coalesce(w.busy, 0) + cardinality(p_buckets) - cardinality(v_buckets),
+    case when w.tids is null then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end);
+  if w.tids is null then return; end if;
 
   select array_agg(l.tid) into v_locked from (
     select j.ctid as tid from leasehold.inbox j

@@ -11,6 +11,8 @@
 --
 -- Lost rows sit in front of what is pending, so only the rows before the first pending one of each bucket are looked at. One that
 -- has newer, more urgent rows before it is found when those have been claimed.
+--
+-- One row without an id and a bucket tells what was left, as in 0006.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, priority, available_at, seq) where in_line;
 
@@ -32,7 +34,7 @@ begin
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
   perform leasehold.inbox_promote(p_buckets, 1000, v_now);
-  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
+  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   perform leasehold.assert_not_dead(p_worker, v_dead);
   v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
   if v_lost is not null then
@@ -47,13 +49,17 @@ begin
     into w.tids, w.attempts, w.crashes
     from leasehold.inbox_pick(p_buckets, p_limit, p_limit, v_now) t where t.tid <> all(coalesce(w.tids, '{}'));
   end if;
-  if w.tids is null then return; end if;
+  if w.tids is null then
+    return query select * from leasehold.inbox_rest(0, 0, leasehold.inbox_next_due(p_buckets, v_now));
+    return;
+  end if;
   select array_agg(c.tid) into v_more from (
     select t.tid, t.attempts, t.crashes, t.nth,
            count(*) filter (where t.attempts > 0) over (order by t.nth) as retries,
            count(*) filter (where t.crashes >= 2) over (order by t.nth) as suspects
     from unnest(w.tids, w.attempts, w.crashes) with ordinality t(tid, attempts, crashes, nth) where t.nth <= p_limit) c
   where c.attempts = 0 or (c.retries <= p_retries and (c.crashes < 2 or c.suspects <= p_suspects));
+  return query select * from leasehold.inbox_rest(least(cardinality(w.tids), p_limit) - coalesce(cardinality(v_more), 0), 0, null);
   if v_more is null then return; end if;
 
   v_token := nextval('leasehold.lease_tokens');

@@ -2,7 +2,7 @@
 --
 -- Redrive: a person gives rows another round. A dead letter that left its line gets a new place at its end; several keep their
 -- relative order. A parked one is still at the front and keeps its place. A row that waits for its backoff becomes due now.
--- Attempts and crashes start again from 0 for dead letters.
+-- Attempts and crashes start again from 0 for dead letters. Whoever waits for their buckets is woken.
 --
 -- Locks: in strict queues the slots of the keys, in ascending order; then job rows by id. No bucket lock is needed: to a claim a redriven row is one that commits late, which it can deal with.
 
@@ -32,6 +32,7 @@ begin
       crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
     from held h where j.id = h.id
     returning j.id;
+  perform leasehold.wake_workers('inbox', array(select j.partition_bucket from leasehold.inbox j where j.id = any(p_ids)));
 end
 $$;
 

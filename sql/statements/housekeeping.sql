@@ -5,6 +5,19 @@
 -- row: elected boolean
 select pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.queues'::regclass), 2048) as elected;
 
+-- name: find_duty
+-- Locks nothing; by duties_pkey. How long ago the fleet last did it.
+-- nullable: now
+-- row: ago_ms float8?
+select (extract(epoch from coalesce(:now::timestamptz, clock_timestamp()) - d.done_at) * 1000)::float8 as ago_ms
+from (select 1) one left join leasehold.duties d on d.name = :name::text;
+
+-- name: record_duty
+-- Locks the duty's row, by duties_pkey.
+-- nullable: now
+insert into leasehold.duties (name, done_at) values (:name::text, coalesce(:now::timestamptz, clock_timestamp()))
+on conflict (name) do update set done_at = excluded.done_at;
+
 -- name: mark_stale_workers
 -- Locks the rows of workers that have not been seen for their TTL, in the order of their ids.
 -- nullable: now
@@ -15,8 +28,10 @@ with stale as materialized (
   order by w.id limit 1000 for update skip locked
 ), marked as (
   update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
-select id from marked order by id;
+select m.id from marked m left join told on true order by m.id;
 
 -- name: remove_dead_workers
 -- Locks the rows it deletes: workers that have been dead for a day, at most 1000.

@@ -59,7 +59,8 @@ select t.now, q.paused_at, w.status as worker_status,
        b.claimed_by as blocker_claimed_by, b.lease_expires_at as blocker_lease_expires_at, b.last_error as blocker_last_error,
        (select count(*) from (select 1 from leasehold.inbox a where a.in_line and a.partition_bucket = j.partition_bucket
           and a.partition_key = j.partition_key and a.seq < j.seq and q."order" = 'key' limit 1000) c) as ahead,
-       (select count(*) from leasehold.workers v where v.status = 'alive' and v.last_seen_at + v.ttl > t.now) as workers_alive
+       (select count(*) from leasehold.workers v where v.status = 'alive' and v.last_seen_at + v.ttl > t.now
+          and 'inbox' = any(v.queues)) as workers_alive
 from leasehold.inbox j
 cross join (select coalesce(:now::timestamptz, now()) as now) t
 join leasehold.queues q on q.name = 'inbox'

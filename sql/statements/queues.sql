@@ -22,15 +22,18 @@ on conflict (queue, id) do update set name = excluded.name, checksum = excluded.
 
 -- name: insert_queue
 -- Locks the row it inserts, by queues_pkey; a queue made by somebody else in the meantime is left as it is.
-insert into leasehold.queues (name, "order", is_strict, on_dead_letter, buckets, ring, retention, dedupe_window)
-values (:name::text, :order::text, :is_strict::boolean, :on_dead_letter::text, :buckets::int, :ring::text,
+insert into leasehold.queues (name, "order", is_strict, on_dead_letter, buckets, ring, vnodes, prefer_regions, exclude_regions,
+                              retention, dedupe_window)
+values (:name::text, :order::text, :is_strict::boolean, :on_dead_letter::text, :buckets::int, :ring::text, :vnodes::int,
+        :prefer_regions::text[], :exclude_regions::text[],
         :retention_ms::float8 * interval '1 ms', :dedupe_window_ms::float8 * interval '1 ms')
 on conflict (name) do nothing;
 
 -- name: find_queue
 -- Locks nothing; by queues_pkey.
--- row: name text, order text, is_strict boolean, on_dead_letter text, buckets int, ring text, retention_ms float8, dedupe_window_ms float8, paused_at timestamptz?
-select name, "order", is_strict, on_dead_letter, buckets, ring, (extract(epoch from retention) * 1000)::float8 as retention_ms,
+-- row: name text, order text, is_strict boolean, on_dead_letter text, buckets int, ring text, ring_hash text, vnodes int, prefer_regions text[], exclude_regions text[], retention_ms float8, dedupe_window_ms float8, paused_at timestamptz?
+select name, "order", is_strict, on_dead_letter, buckets, ring, ring_hash, vnodes, prefer_regions, exclude_regions,
+       (extract(epoch from retention) * 1000)::float8 as retention_ms,
        (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, paused_at
 from leasehold.queues where name = :name::text;
 
@@ -46,6 +49,11 @@ select name, "order", buckets from leasehold.queues order by name;
 update leasehold.queues set paused_at = coalesce(paused_at, :now::timestamptz, now()) where name = :name::text returning paused_at;
 
 -- name: resume_queue
--- Locks the queue's row, by queues_pkey.
+-- Locks the queue's row, by queues_pkey. Wakes the workers that wait.
 -- row: name text
-update leasehold.queues set paused_at = null where name = :name::text returning name;
+with resumed as (
+  update leasehold.queues set paused_at = null where name = :name::text returning name, buckets
+), told as materialized (
+  select leasehold.wake_workers(r.name, array(select generate_series(0, r.buckets - 1))) from resumed r
+)
+select r.name from resumed r cross join told;

@@ -20,6 +20,7 @@ export function sqlStateOf(error: unknown): string | null {
 export function isPreparedStatementTrouble(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
   if (sqlState === "26000" || sqlState === "42P05") return true;
+  if (sqlState === "08P01" && messageOf(error).startsWith("bind message supplies")) return true;
   return sqlState === "0A000" && messageOf(error).includes("cached plan");
 }
 

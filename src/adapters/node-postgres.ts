@@ -3,6 +3,7 @@ import { runOn } from "../database/run-on.js";
 import { ClosedError, DatabaseRefusedError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Database, Query, Tx } from "../seams/database.js";
+import { defaults } from "../settings.js";
 import { fromDriver, isPreparedStatementTrouble } from "./driver-errors.js";
 
 export type PostgresPool = pg.Pool;
@@ -35,6 +36,8 @@ export class NodePostgres implements Database {
   readonly #isOwnPool: boolean;
   readonly #events: Events;
   readonly #onIdleError: (error: Error) => void;
+  /** Users' transactions never take the last connections, on which leases are renewed and outcomes written. */
+  readonly #permits: Permits;
   #usesNames = true;
   #isClosed = false;
   /** True where the server's default isolation level is not read committed: then every call opens its own transaction. */
@@ -44,6 +47,7 @@ export class NodePostgres implements Database {
     this.#pool = pool;
     this.#isOwnPool = isOwnPool;
     this.#events = events;
+    this.#permits = new Permits(Math.max(1, (pool.options?.max ?? 1) - defaults.connectionsReserved));
     // An idle client whose backend is ended emits an error; without a listener that ends the process.
     this.#onIdleError = (error) => events.emit("connection:lost", { reason: error.message });
     pool.on("error", this.#onIdleError);
@@ -63,6 +67,16 @@ export class NodePostgres implements Database {
   }
 
   async transaction<T>(work: (tx: Tx) => Promise<T>, whose: "ours" | "theirs" = "theirs"): Promise<T> {
+    if (whose === "ours") return await this.#transact(work, whose);
+    await this.#permits.take();
+    try {
+      return await this.#transact(work, whose);
+    } finally {
+      this.#permits.give();
+    }
+  }
+
+  async #transact<T>(work: (tx: Tx) => Promise<T>, whose: "ours" | "theirs"): Promise<T> {
     const client = await this.#connect("begin");
     try {
       await client.query("begin isolation level read committed");
@@ -146,6 +160,27 @@ export class NodePostgres implements Database {
     } catch {
       client.release(true); // The connection is gone, and with it the transaction.
     }
+  }
+}
+
+/** So many at a time; the others wait in the order in which they came. */
+class Permits {
+  readonly #waiting: (() => void)[] = [];
+  #left: number;
+
+  constructor(count: number) {
+    this.#left = count;
+  }
+
+  async take(): Promise<void> {
+    if (this.#left > 0) this.#left--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#left++;
+    else next();
   }
 }
 

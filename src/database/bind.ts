@@ -6,11 +6,12 @@ export type Binder = <P, R>(statement: Statement<P, R>, parameters: P) => Query<
 
 export function binder(names: Names): Binder {
   const bound = new Map<string, { readonly name: string; readonly text: string }>();
-  const suffix = shortHash(`${names.schema}.${names.queue}`);
   return (statement, parameters) => {
     let query = bound.get(statement.name);
     if (query === undefined) {
-      query = { name: `lh_${statement.name}_${suffix}`, text: withNames(statement.text, names) };
+      // The text is in the name: behind a pooler, two versions of the library may share a server connection.
+      const text = withNames(statement.text, names);
+      query = { name: `lh_${statement.name}_${shortHash(text)}`, text };
       bound.set(statement.name, query);
     }
     return { ...query, values: statement.parameters.map((name) => sqlValue(parameters[name])) };

@@ -436,23 +436,27 @@ $$;
 
 -- Gives processing rows back: those of p_ids whose lease has run out, whose worker is marked dead, or which are the caller's own
 -- under a token it does not know. Of a run only the first row can have been started, so only that one (p_payers) pays: it keeps its
--- attempt and counts a crash, and it is dead-lettered when its attempts are used up. The others get their attempt back. A lease that ran out waits for the backoff; an orphan is due at once.
+-- attempt and counts a crash, and it is dead-lettered when its attempts are used up. The others get their attempt back, and so does a row whose
+-- claim this very process made without ever hearing the answer: nobody can have started it. A lease that ran out waits for the backoff; an orphan is due at once.
 -- Locks rows in the order of their ids with skip locked and tests them again on the locked version, by inbox_pkey.
 create or replace function leasehold.inbox_recover(p_ids uuid[], p_payers uuid[], p_worker text, p_known bigint[],
   p_dead text[], p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 declare
   v_count int;
+  v_started_at timestamptz := (select w.started_at from leasehold.workers w where w.id = p_worker);
 begin
   with lost as materialized (
-    select j.id, j.id = any(p_payers) as pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
-           j.id = any(p_payers) and j.attempts >= j.max_attempts as dies
-    from leasehold.inbox j
+    select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
+           p.pays and j.attempts >= j.max_attempts as dies
+    from leasehold.inbox j cross join lateral (
+      select j.id = any(p_payers) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
+        and coalesce(j.claimed_at >= v_started_at, false)) as pays) p
     where j.id = any(p_ids) and j.status = 'processing'
       and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
            or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))
     order by j.id
-    for update skip locked
+    for update of j skip locked
   ), given_back as (
     update leasehold.inbox j set
       status = case when l.dies then 'dead_letter'
@@ -476,6 +480,26 @@ begin
   return v_count;
 end
 $$;
+
+-- What a claim says besides jobs: one row without an id and a bucket (0006).
+create or replace function leasehold.inbox_rest(p_retries int, p_busy int, p_due_ms bigint)
+returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
+  attempts int, crashes int, max_attempts int, priority int, claimed_at timestamptz, lease_expires_at timestamptz,
+  lease_generation bigint, available_at timestamptz, created_at timestamptz, idempotency_key text, last_error text)
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, null::int, null::int,
+    null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text, null::text
+$$;
+
+-- In how many ms the first scheduled row of these buckets falls due. Locks nothing; one probe of inbox_scheduled a bucket.
+create or replace function leasehold.inbox_next_due(p_buckets int[], p_now timestamptz) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  return (select ceil(extract(epoch from min(d.available_at) - p_now) * 1000) from unnest(p_buckets) b cross join lateral (
+    select j.available_at from leasehold.inbox j
+    where not j.in_line and j.finished_at is null and j.partition_bucket = b order by j.available_at, j.seq limit 1) d);
+end
+$$;
 `,
   },
   {
@@ -495,6 +519,8 @@ $$;
 -- A job that is sent again may have committed, run and finished meanwhile. Where there is an archive its id is looked for there, in a
 -- snapshot taken after the insert: an id that could be inserted either never was, or was deleted by a commit that this snapshot sees. Where
 -- there is none, each call leaves a receipt, and a job names the receipts of its earlier sends.
+--
+-- A worker that asked to be woken for a bucket of these rows is told (0010), also for rows that fall due within a few seconds.
 --
 -- Runs as its owner, so that a producer needs no right on the table and can read nothing of it.
 -- Locks: in strict queues advisory slots in ascending order; then dedupe rows in the order of their keys; then it inserts.
@@ -533,6 +559,7 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
+    perform leasehold.inbox_wake(v_jobs, v_now);
     return;
   end if;
   return query
@@ -551,6 +578,22 @@ begin
       from given g order by g.n
     )
     select g.n::int, g.id, false from given g order by g.n;
+  perform leasehold.inbox_wake(v_jobs, v_now);
+end
+$$;
+
+-- Wakes those who wait for one of these jobs. Costs one look at a small table while nobody does. A job without an id and a key may be
+-- in any bucket.
+create or replace function leasehold.inbox_wake(p_jobs jsonb, p_now timestamptz) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox') then return; end if;
+  perform leasehold.wake_workers('inbox', array(
+    select distinct case when coalesce(j.partition_key, j.id::text) is not null
+      then leasehold.bucket_of(coalesce(j.partition_key, j.id::text), 360 /* buckets */) else a.bucket end
+    from jsonb_to_recordset(p_jobs) as j(id uuid, partition_key text, available_at timestamptz, delay_ms float8)
+    left join generate_series(0, 360 /* buckets */ - 1) as a(bucket) on j.id is null and j.partition_key is null
+    where coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) <= p_now + interval '5 seconds'));
 end
 $$;
 
@@ -640,7 +683,8 @@ create table if not exists leasehold.inbox_hot_keys (
 
 -- What one pass finds, before anything is locked. One row per row to take ('take', in the order of its run), per key whose
 -- lost rows have to be given back first ('recover'), and per key that has to be checked ('check'). Stops by itself when p_limit
--- rows have been found or p_heads keys visited; then also tells, per bucket, the last key it saw ('stop').
+-- rows have been found or p_heads keys visited; then also tells, per bucket, the last key it saw ('stop'). When fewer rows than p_limit
+-- were found, one more row ('rest') tells how many keys are at work elsewhere (head) and in how many ms the first retry falls due (full_to).
 create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_window int,
   p_worker text, p_known bigint[], p_dead text[], p_now timestamptz)
 returns table (act text, head int, place int, tid tid, bucket int, key text, full_to bigint, attempts int, crashes int)
@@ -649,24 +693,24 @@ set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
 begin
   return query with recursive walk as (
-    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
+    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
     from unnest(p_buckets, p_after) as b(bucket, after) cross join lateral (
-      (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
        order by j.partition_key, j.seq limit 1)
       union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
        order by j.partition_key, j.seq limit 1)
       limit 1) n
     union all
-    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at
+    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
     from walk w cross join lateral (
-      (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
        order by j.partition_key, j.seq limit 1)
       union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at
+      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
        from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
        order by j.partition_key, j.seq limit 1)
       limit 1) n
@@ -707,7 +751,12 @@ begin
    where (select count(*) from found) >= p_limit order by f.bucket, f.head desc)
   union all
   (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null from heads h
-   where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc);
+   where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc)
+  union all
+  select 'rest', (count(*) filter (where h.status = 'processing' and h.claimed_by is distinct from p_worker))::int, null, null, null, null,
+         (extract(epoch from min(h.available_at) filter (where h.status = 'pending' and h.available_at > p_now) - p_now) * 1000)::bigint,
+         null, null
+  from heads h where (select count(*) from found) < p_limit;
 end
 $$;
 
@@ -800,8 +849,10 @@ $$;
     sql: `--! scope: queue
 --! order: key
 --
--- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs: they tell the last
--- key that the walk saw in a bucket, for the caller to start after it next time (p_after).
+-- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs. With a bucket they tell the
+-- last key that the walk saw in it, for the caller to start after it next time (p_after). Without a bucket, one row tells what was left:
+-- in \`attempts\` the retries beyond p_retries, in \`crashes\` the keys and buckets at work elsewhere, in \`seq\` in how many ms the
+-- next row falls due, as far as the walk saw.
 --
 --   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
 --   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
@@ -824,7 +875,7 @@ declare
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int; v_over int[] := '{}';
   w record;
 begin
   perform leasehold.assert_read_committed();
@@ -832,9 +883,12 @@ begin
   if not found and p_limit > 0 then return; end if;
   select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
   from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
-  if v_buckets is null then return; end if;
+  if v_buckets is null then
+    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null);
+    return;
+  end if;
   perform leasehold.inbox_promote(v_buckets, 1000, v_now);
-  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
+  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   perform leasehold.assert_not_dead(p_worker, v_dead);
   for v_round in 1..3 loop -- give back, check, take
     select array_agg(f.tid) filter (where f.act = 'take') as tids,
@@ -851,7 +905,8 @@ begin
            array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
            array_agg(f.key) filter (where f.act = 'check') as check_keys,
            array_agg(f.bucket) filter (where f.act = 'stop') as stop_buckets,
-           array_agg(f.key) filter (where f.act = 'stop') as stop_keys
+           array_agg(f.key) filter (where f.act = 'stop') as stop_keys,
+           max(f.head) filter (where f.act = 'rest') as busy, max(f.full_to) filter (where f.act = 'rest') as due_ms
     into w
     from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
     v_changed := 0;
@@ -873,13 +928,15 @@ begin
       where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
     return;
   end if;
-  if w.tids is null then return; end if;
   if w.has_retries then
+    v_over := leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects);
     select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
-    from unnest(w.tids, w.heads, w.places) t(tid, head, place)
-    where t.head <> all (leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects));
-    if w.tids is null then return; end if;
+    from unnest(w.tids, w.heads, w.places) t(tid, head, place) where t.head <> all (v_over);
   end if;
+  return query select * from leasehold.inbox_rest(cardinality(v_over),
+    coalesce(w.busy, 0) + cardinality(p_buckets) - cardinality(v_buckets),
+    case when w.tids is null then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end);
+  if w.tids is null then return; end if;
 
   select array_agg(l.tid) into v_locked from (
     select j.ctid as tid from leasehold.inbox j
@@ -927,6 +984,8 @@ $$;
 --
 -- Lost rows sit in front of what is pending, so only the rows before the first pending one of each bucket are looked at. One that
 -- has newer, more urgent rows before it is found when those have been claimed.
+--
+-- One row without an id and a bucket tells what was left, as in 0006.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, priority, available_at, seq) where in_line;
 
@@ -948,7 +1007,7 @@ begin
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
   perform leasehold.inbox_promote(p_buckets, 1000, v_now);
-  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead';
+  select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   perform leasehold.assert_not_dead(p_worker, v_dead);
   v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
   if v_lost is not null then
@@ -963,13 +1022,17 @@ begin
     into w.tids, w.attempts, w.crashes
     from leasehold.inbox_pick(p_buckets, p_limit, p_limit, v_now) t where t.tid <> all(coalesce(w.tids, '{}'));
   end if;
-  if w.tids is null then return; end if;
+  if w.tids is null then
+    return query select * from leasehold.inbox_rest(0, 0, leasehold.inbox_next_due(p_buckets, v_now));
+    return;
+  end if;
   select array_agg(c.tid) into v_more from (
     select t.tid, t.attempts, t.crashes, t.nth,
            count(*) filter (where t.attempts > 0) over (order by t.nth) as retries,
            count(*) filter (where t.crashes >= 2) over (order by t.nth) as suspects
     from unnest(w.tids, w.attempts, w.crashes) with ordinality t(tid, attempts, crashes, nth) where t.nth <= p_limit) c
   where c.attempts = 0 or (c.retries <= p_retries and (c.crashes < 2 or c.suspects <= p_suspects));
+  return query select * from leasehold.inbox_rest(least(cardinality(w.tids), p_limit) - coalesce(cardinality(v_more), 0), 0, null);
   if v_more is null then return; end if;
 
   v_token := nextval('leasehold.lease_tokens');
@@ -1074,7 +1137,7 @@ revoke all on all functions in schema leasehold from public;
 --
 -- Redrive: a person gives rows another round. A dead letter that left its line gets a new place at its end; several keep their
 -- relative order. A parked one is still at the front and keeps its place. A row that waits for its backoff becomes due now.
--- Attempts and crashes start again from 0 for dead letters.
+-- Attempts and crashes start again from 0 for dead letters. Whoever waits for their buckets is woken.
 --
 -- Locks: in strict queues the slots of the keys, in ascending order; then job rows by id. No bucket lock is needed: to a claim a redriven row is one that commits late, which it can deal with.
 
@@ -1104,6 +1167,129 @@ begin
       crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
     from held h where j.id = h.id
     returning j.id;
+  perform leasehold.wake_workers('inbox', array(select j.partition_bucket from leasehold.inbox j where j.id = any(p_ids)));
+end
+$$;
+
+revoke all on all functions in schema leasehold from public;
+`,
+  },
+  {
+    id: 10,
+    name: "membership",
+    scope: "schema",
+    order: null,
+    sql: `--! scope: schema
+--
+-- Who is alive. One row of \`workers\` per process; src/membership/README.md is the essay. The rows decide, by this database's clock:
+--
+--   register   upsert; the generation rises, so an older process of the same id finds out that it was replaced
+--   beat       every heartbeat, only under one's own generation and while not marked dead
+--   leave      draining at once (out of every ring), dead with left_at when nothing is in hand any more
+--   mark       dead: not seen for its TTL (whoever lists the members marks), session gone (watch_workers), or evicted by a person
+--
+-- A process that can keep a session of its own (no transaction pooler in between) also holds an advisory lock on it for as long as it
+-- lives. One elected process tries those locks twice a second; a lock that stays free for the grace means that its holder is gone.
+--
+-- Notifications: leasehold_ring tells that membership changed; worker_channel(id) tells one worker that a queue has rows for it.
+
+alter table leasehold.workers add column if not exists queues text[] not null default '{}';      -- what it works on
+alter table leasehold.workers add column if not exists has_session boolean not null default false; -- it holds its session lock
+alter table leasehold.workers add column if not exists is_watcher boolean not null default false; -- it was elected to look after sessions
+alter table leasehold.workers add column if not exists left_at timestamptz;                       -- it left in good order, with nothing in hand
+
+-- Which ring spreads the buckets of a queue. Stored, so that all workers agree.
+alter table leasehold.queues add column if not exists ring_hash text not null default 'fnv1a-fmix32';
+alter table leasehold.queues add column if not exists vnodes int not null default 128 check (vnodes between 1 and 4096);
+alter table leasehold.queues add column if not exists prefer_regions text[] not null default '{}';
+alter table leasehold.queues add column if not exists exclude_regions text[] not null default '{}';
+
+-- When a duty of the whole fleet was last done, so that it is done once in its interval and not once by each.
+create table if not exists leasehold.duties (
+  name text primary key,
+  done_at timestamptz not null
+);
+
+create or replace function leasehold.worker_channel(p_worker text) returns text
+language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
+  select 'lh_' || to_hex(hashtextextended('leasehold ' || p_worker, 2))
+$$;
+
+create or replace function leasehold.session_lock(p_worker text) returns bigint
+language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
+  select hashtextextended('leasehold ' || p_worker, 3)
+$$;
+
+-- Tells the workers that asked for it in these buckets of a queue. wake_wish holds, per queue, a text of 0 and 1, one for each bucket.
+-- Beyond twenty buckets the notification names none, and the worker looks at all of its own.
+create or replace function leasehold.wake_workers(p_queue text, p_buckets int[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  perform pg_notify(leasehold.worker_channel(t.id), p_queue || ':' ||
+    case when cardinality(t.buckets) <= 20 then array_to_string(t.buckets, ',') else '' end)
+  from (select w.id, array_agg(b order by b) as buckets
+        from leasehold.workers w cross join (select distinct u from unnest(p_buckets) u) as d(b)
+        where w.status = 'alive' and w.wake_wish ? p_queue and substr(w.wake_wish ->> p_queue, b + 1, 1) = '1'
+        group by w.id order by w.id) t;
+end
+$$;
+
+-- One look of the watcher, in its own session. Whoever is not the watcher yet tries to become it: that is a session-level lock, held until
+-- the session ends. Writes free_since for workers whose session lock is free, takes it back when it is held again, and marks dead
+-- those that were free for the grace. The grace starts again for all when the watcher is new or has just reconnected, and while more than half of
+-- the fleet is free at once, which is what a restarted server looks like. Then only the TTL counts.
+-- Locks: worker rows in the order of their ids, skip locked. Session locks are tried and given back at once, never waited for.
+create or replace function leasehold.watch_workers(p_worker text, p_is_watcher boolean, p_grace_ms float8, p_now timestamptz)
+returns table (is_watcher boolean, marked text[], next_ms float8)
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_free text[]; v_all int; v_marked text[]; v_next float8;
+  v_restart boolean := not p_is_watcher;
+begin
+  if not p_is_watcher and not pg_try_advisory_lock(leasehold.lock_class('leasehold.workers'::regclass), 0) then
+    return query select false, '{}'::text[], null::float8;
+    return;
+  end if;
+  if not p_is_watcher then
+    update leasehold.workers w set is_watcher = true where w.id = p_worker;
+  end if;
+  select coalesce(array_agg(f.id) filter (where f.is_free), '{}'), count(*) into v_free, v_all from (
+    select w.id, case when w.id = p_worker then false
+                      when pg_try_advisory_lock(leasehold.session_lock(w.id)) then pg_advisory_unlock(leasehold.session_lock(w.id))
+                      else false end as is_free
+    from leasehold.workers w where w.status <> 'dead' and w.has_session order by w.id offset 0) f;
+  v_restart := v_restart or cardinality(v_free) * 2 > v_all;
+  with looked as materialized (
+    select w.id, w.free_since, w.id = any(v_free) as is_free from leasehold.workers w
+    where w.status <> 'dead' and w.has_session and (w.id = any(v_free) or w.free_since is not null)
+    order by w.id for update skip locked
+  ), judged as (
+    select l.id, l.is_free, case when not l.is_free then null when v_restart then v_now else coalesce(l.free_since, v_now) end as free_since
+    from looked l
+  ), written as (
+    update leasehold.workers w set free_since = j.free_since,
+      status = case when j.free_since <= v_now - p_grace_ms * interval '1 ms' then 'dead' else w.status end
+    from judged j where w.id = j.id
+    returning w.id, w.status, w.free_since
+  )
+  select coalesce(array_agg(r.id order by r.id) filter (where r.status = 'dead'), '{}'),
+         min(extract(epoch from r.free_since - v_now) * 1000 + p_grace_ms) filter (where r.status <> 'dead')
+  into v_marked, v_next from written r;
+  if cardinality(v_marked) > 0 then
+    perform pg_notify('leasehold_ring', 'dead');
+  end if;
+  return query select true, v_marked, v_next;
+end
+$$;
+
+-- An eviction moves the buckets at once, so it tells.
+create or replace function leasehold.evict_worker() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  update leasehold.workers set status = 'dead', left_at = null where id = old.worker_id;
+  perform pg_notify('leasehold_ring', 'evicted');
+  return old;
 end
 $$;
 
@@ -1142,21 +1328,22 @@ grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, in
   to leasehold_producer, leasehold_worker, leasehold_operator;
 
 grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, leasehold.receipts, leasehold.handled,
-  leasehold.fences, leasehold.tenant_leases, leasehold.samples to leasehold_worker;
+  leasehold.fences, leasehold.tenant_leases, leasehold.samples, leasehold.duties to leasehold_worker;
 grant usage on sequence leasehold.lease_tokens to leasehold_worker;
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
   leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.over_budget(int[], int[], int, int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
-  leasehold.evict_worker() to leasehold_worker;
+  leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),
+  leasehold.watch_workers(text, boolean, float8, timestamptz) to leasehold_worker;
 
 grant select on leasehold.workers, leasehold.worker_lease, leasehold.dedupe, leasehold.handled, leasehold.fences,
   leasehold.tenant_leases, leasehold.samples to leasehold_viewer, leasehold_operator;
 grant execute on function leasehold.bucket_of(text, int) to leasehold_viewer;
 grant update (paused_at) on leasehold.queues to leasehold_operator;
 grant delete on leasehold.worker_lease to leasehold_operator;
-grant update (status) on leasehold.workers to leasehold_operator;
-grant execute on function leasehold.evict_worker()
+grant update (status, left_at) on leasehold.workers to leasehold_operator;
+grant execute on function leasehold.evict_worker(), leasehold.wake_workers(text, int[])
   to leasehold_operator;
 `,
   queue: `-- The rights of the roles in schema.sql on one queue. Runs when a queue is created and does nothing while the roles do not exist.
@@ -1175,6 +1362,7 @@ begin
   grant select on leasehold.inbox_archive_rest to leasehold_worker;
   grant usage on sequence leasehold.inbox_seq to leasehold_worker;
   grant execute on function leasehold.inbox_slot(text), leasehold.inbox_promote(int[], int, timestamptz),
+    leasehold.inbox_rest(int, int, bigint), leasehold.inbox_next_due(int[], timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
     leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then

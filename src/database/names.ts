@@ -20,6 +20,7 @@ const reservedQueues: ReadonlySet<string> = new Set([
     "fences",
     "tenant_leases",
     "samples",
+    "duties",
   ],
   ...["migrations", "lease_tokens", "enqueue", "dedupe_expiry", "receipts_expiry", "handled_age"],
 ]);

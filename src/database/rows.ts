@@ -1,9 +1,10 @@
 import type { AttemptError, ClaimedJob, JobRecord, JobStatus } from "../work/job.js";
-import type { claimJobs, getJob } from "./statements.generated.js";
+import type { claimJobs, getJob, settleJobs } from "./statements.generated.js";
 
 /** Rows become jobs here and nowhere else: snake_case to camelCase, bigint from text. */
 
 export type ClaimRow = NonNullable<(typeof claimJobs)["row"]>;
+export type SettleRow = NonNullable<(typeof settleJobs)["row"]>;
 export type JobRow = NonNullable<(typeof getJob)["row"]>;
 
 export function toClaimedJob(
@@ -20,8 +21,8 @@ export function toClaimedJob(
     kind: row.kind ?? "",
     payload: row.payload,
     headers: (row.headers ?? {}) as Record<string, unknown>,
-    partitionKey: row.partition_key,
-    bucket: row.partition_bucket,
+    partitionKey: row.partition_key ?? "",
+    bucket: row.partition_bucket ?? 0,
     seq: BigInt(row.seq ?? 0),
     attempt: row.attempts ?? 0,
     maxAttempts: row.max_attempts ?? 0,

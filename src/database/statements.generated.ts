@@ -5,7 +5,7 @@ import type { Statement } from "../seams/database.js";
 /** sql/statements/claim.sql */
 export const claimJobs: Statement<
   { readonly workerId: string; readonly buckets: readonly number[]; readonly after: readonly string[] | null; readonly limit: number; readonly run: number; readonly retries: number; readonly suspects: number; readonly leaseMs: bigint; readonly knownTokens: readonly bigint[] | null; readonly now: Date | null },
-  { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string; readonly partition_bucket: number; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly available_at: Date | null; readonly created_at: Date | null; readonly idempotency_key: string | null; readonly last_error: string | null }
+  { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly available_at: Date | null; readonly created_at: Date | null; readonly idempotency_key: string | null; readonly last_error: string | null }
 > = {
   name: "claim_jobs",
   text: `select * from leasehold.inbox_claim($1::text, $2::int[], $3::text[], $4::int, $5::int, $6::int,
@@ -67,6 +67,28 @@ export const electHousekeeper: Statement<
 };
 
 /** sql/statements/housekeeping.sql */
+export const findDuty: Statement<
+  { readonly now: Date | null; readonly name: string },
+  { readonly ago_ms: number | null }
+> = {
+  name: "find_duty",
+  text: `select (extract(epoch from coalesce($1::timestamptz, clock_timestamp()) - d.done_at) * 1000)::float8 as ago_ms
+from (select 1) one left join leasehold.duties d on d.name = $2::text`,
+  parameters: ["now", "name"],
+};
+
+/** sql/statements/housekeeping.sql */
+export const recordDuty: Statement<
+  { readonly name: string; readonly now: Date | null },
+  Record<string, never>
+> = {
+  name: "record_duty",
+  text: `insert into leasehold.duties (name, done_at) values ($1::text, coalesce($2::timestamptz, clock_timestamp()))
+on conflict (name) do update set done_at = excluded.done_at`,
+  parameters: ["name", "now"],
+};
+
+/** sql/statements/housekeeping.sql */
 export const markStaleWorkers: Statement<
   { readonly now: Date | null },
   { readonly id: string }
@@ -78,8 +100,10 @@ export const markStaleWorkers: Statement<
   order by w.id limit 1000 for update skip locked
 ), marked as (
   update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
-select id from marked order by id`,
+select m.id from marked m left join told on true order by m.id`,
   parameters: ["now"],
 };
 
@@ -186,6 +210,188 @@ insert into leasehold.samples (queue, taken_at, counts) select 'inbox', t.now, $
   parameters: ["now", "keepMs", "counts"],
 };
 
+/** sql/statements/membership.sql */
+export const registerWorker: Statement<
+  { readonly id: string; readonly hostname: string; readonly pid: number; readonly region: string | null; readonly ttlMs: number; readonly queues: readonly string[]; readonly hasSession: boolean; readonly metadata: string; readonly now: Date | null; readonly isNew: boolean },
+  { readonly generation: string }
+> = {
+  name: "register_worker",
+  text: `with registered as (
+  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, ttl, queues, has_session, metadata)
+  select $1::text, $2::text, $3::int, $4::text, 'alive', t.now, t.now, $5::float8 * interval '1 ms',
+         $6::text[], $7::boolean, $8::jsonb
+  from (select coalesce($9::timestamptz, clock_timestamp()) as now) t
+  on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
+    started_at = case when $10::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
+    wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
+    metadata = excluded.metadata
+  returning w.id, w.generation
+), told as materialized (
+  select pg_notify('leasehold_ring', 'joined') from registered
+)
+select r.generation from registered r cross join told`,
+  parameters: ["id", "hostname", "pid", "region", "ttlMs", "queues", "hasSession", "metadata", "now", "isNew"],
+};
+
+/** sql/statements/membership.sql */
+export const beatWorker: Statement<
+  { readonly now: Date | null; readonly hasSession: boolean; readonly metadata: string; readonly id: string; readonly generation: bigint },
+  { readonly accepted: boolean; readonly generation: string | null; readonly status: string | null }
+> = {
+  name: "beat_worker",
+  text: `with beaten as (
+  update leasehold.workers w set last_seen_at = coalesce($1::timestamptz, clock_timestamp()), has_session = $2::boolean,
+    metadata = $3::jsonb
+  where w.id = $4::text and w.generation = $5::bigint and w.status <> 'dead'
+  returning w.id
+)
+select exists (select 1 from beaten) as accepted, w.generation, w.status
+from (select 1) one left join leasehold.workers w on w.id = $4::text`,
+  parameters: ["now", "hasSession", "metadata", "id", "generation"],
+};
+
+/** sql/statements/membership.sql */
+export const changeWorkerQueues: Statement<
+  { readonly queues: readonly string[]; readonly gone: readonly string[]; readonly id: string; readonly generation: bigint },
+  { readonly accepted: boolean }
+> = {
+  name: "change_worker_queues",
+  text: `with changed as (
+  update leasehold.workers w set queues = $1::text[],
+    status = case when cardinality($1::text[]) = 0 then 'draining' else 'alive' end, wake_wish = w.wake_wish - $2::text[]
+  where w.id = $3::text and w.generation = $4::bigint and w.status <> 'dead'
+  returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'changed') from changed
+)
+select exists (select 1 from told) as accepted`,
+  parameters: ["queues", "gone", "id", "generation"],
+};
+
+/** sql/statements/membership.sql */
+export const deregisterWorker: Statement<
+  { readonly isClean: boolean; readonly now: Date | null; readonly id: string; readonly generation: bigint },
+  { readonly accepted: boolean }
+> = {
+  name: "deregister_worker",
+  text: `with gone as (
+  update leasehold.workers w set status = 'dead', wake_wish = null, has_session = false, queues = '{}',
+    left_at = case when $1::boolean then coalesce($2::timestamptz, clock_timestamp()) end
+  where w.id = $3::text and w.generation = $4::bigint
+  returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'left') from gone
+)
+select exists (select 1 from told) as accepted`,
+  parameters: ["isClean", "now", "id", "generation"],
+};
+
+/** sql/statements/membership.sql */
+export const listMembers: Statement<
+  { readonly now: Date | null },
+  { readonly id: string; readonly region: string | null; readonly queues: string[]; readonly has_session: boolean; readonly is_watcher: boolean; readonly expires_in_ms: number }
+> = {
+  name: "list_members",
+  text: `with t as materialized (
+  select coalesce($1::timestamptz, clock_timestamp()) as now
+), stale as materialized (
+  select w.id from leasehold.workers w cross join t where w.status <> 'dead' and w.last_seen_at + w.ttl <= t.now
+  order by w.id for update of w skip locked
+), marked as (
+  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
+)
+select w.id, w.region, w.queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms
+from leasehold.workers w cross join t cross join (select count(*) from told) n
+where w.status = 'alive' and w.last_seen_at + w.ttl > t.now
+order by w.id`,
+  parameters: ["now"],
+};
+
+/** sql/statements/membership.sql */
+export const wishWake: Statement<
+  { readonly bits: string | null; readonly queue: string; readonly id: string; readonly generation: bigint },
+  { readonly id: string }
+> = {
+  name: "wish_wake",
+  text: `update leasehold.workers w
+set wake_wish = case when $1::text is null then w.wake_wish - $2::text
+                     else coalesce(w.wake_wish, '{}') || jsonb_build_object($2::text, $1::text) end
+where w.id = $3::text and w.generation = $4::bigint
+returning w.id`,
+  parameters: ["bits", "queue", "id", "generation"],
+};
+
+/** sql/statements/membership.sql */
+export const holdSessionLock: Statement<
+  { readonly id: string },
+  { readonly held: boolean; readonly channel: string }
+> = {
+  name: "hold_session_lock",
+  text: `select pg_try_advisory_lock(leasehold.session_lock($1::text)) as held, leasehold.worker_channel($1::text) as channel`,
+  parameters: ["id"],
+};
+
+/** sql/statements/membership.sql */
+export const watchWorkers: Statement<
+  { readonly workerId: string; readonly isWatcher: boolean; readonly graceMs: number; readonly now: Date | null },
+  { readonly is_watcher: boolean; readonly marked: string[]; readonly next_ms: number | null }
+> = {
+  name: "watch_workers",
+  text: `select is_watcher, marked, next_ms
+from leasehold.watch_workers($1::text, $2::boolean, $3::float8, $4::timestamptz)`,
+  parameters: ["workerId", "isWatcher", "graceMs", "now"],
+};
+
+/** sql/statements/membership.sql */
+export const findChannels: Statement<
+  { readonly id: string },
+  { readonly pid: number; readonly ring: string; readonly own: string }
+> = {
+  name: "find_channels",
+  text: `select pg_backend_pid() as pid, 'leasehold_ring' as ring, leasehold.worker_channel($1::text) as own`,
+  parameters: ["id"],
+};
+
+/** sql/statements/membership.sql */
+export const notifyChannel: Statement<
+  { readonly channel: string; readonly payload: string },
+  { readonly told: boolean }
+> = {
+  name: "notify_channel",
+  text: `select pg_notify($1::text, $2::text)::text is not null as told`,
+  parameters: ["channel", "payload"],
+};
+
+/** sql/statements/membership.sql */
+export const listWorkers: Statement<
+  { readonly now: Date | null },
+  { readonly id: string; readonly hostname: string | null; readonly pid: number | null; readonly region: string | null; readonly status: string; readonly started_at: Date; readonly last_seen_at: Date; readonly expires_in_ms: number; readonly generation: string; readonly queues: string[]; readonly has_session: boolean; readonly free_since: Date | null; readonly left_at: Date | null; readonly metadata: unknown }
+> = {
+  name: "list_workers",
+  text: `select w.id, w.hostname, w.pid, w.region, w.status, w.started_at, w.last_seen_at,
+       (extract(epoch from w.last_seen_at + w.ttl - coalesce($1::timestamptz, clock_timestamp())) * 1000)::float8 as expires_in_ms,
+       w.generation, w.queues, w.has_session, w.free_since, w.left_at, w.metadata
+from leasehold.workers w order by w.id`,
+  parameters: ["now"],
+};
+
+/** sql/statements/membership.sql */
+export const evictWorker: Statement<
+  { readonly id: string },
+  { readonly id: string }
+> = {
+  name: "evict_worker",
+  text: `with evicted as (
+  update leasehold.workers w set status = 'dead', left_at = null where w.id = $1::text and w.status <> 'dead' returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'evicted') from evicted
+)
+select e.id from evicted e cross join told`,
+  parameters: ["id"],
+};
+
 /** sql/statements/operate.sql */
 export const countJobs: Statement<
   { readonly now: Date | null },
@@ -263,7 +469,8 @@ export const explainJob: Statement<
        b.claimed_by as blocker_claimed_by, b.lease_expires_at as blocker_lease_expires_at, b.last_error as blocker_last_error,
        (select count(*) from (select 1 from leasehold.inbox a where a.in_line and a.partition_bucket = j.partition_bucket
           and a.partition_key = j.partition_key and a.seq < j.seq and q."order" = 'key' limit 1000) c) as ahead,
-       (select count(*) from leasehold.workers v where v.status = 'alive' and v.last_seen_at + v.ttl > t.now) as workers_alive
+       (select count(*) from leasehold.workers v where v.status = 'alive' and v.last_seen_at + v.ttl > t.now
+          and 'inbox' = any(v.queues)) as workers_alive
 from leasehold.inbox j
 cross join (select coalesce($1::timestamptz, now()) as now) t
 join leasehold.queues q on q.name = 'inbox'
@@ -365,24 +572,27 @@ on conflict (queue, id) do update set name = excluded.name, checksum = excluded.
 
 /** sql/statements/queues.sql */
 export const insertQueue: Statement<
-  { readonly name: string; readonly order: string; readonly isStrict: boolean; readonly onDeadLetter: string; readonly buckets: number; readonly ring: string; readonly retentionMs: number; readonly dedupeWindowMs: number },
+  { readonly name: string; readonly order: string; readonly isStrict: boolean; readonly onDeadLetter: string; readonly buckets: number; readonly ring: string; readonly vnodes: number; readonly preferRegions: readonly string[]; readonly excludeRegions: readonly string[]; readonly retentionMs: number; readonly dedupeWindowMs: number },
   Record<string, never>
 > = {
   name: "insert_queue",
-  text: `insert into leasehold.queues (name, "order", is_strict, on_dead_letter, buckets, ring, retention, dedupe_window)
-values ($1::text, $2::text, $3::boolean, $4::text, $5::int, $6::text,
-        $7::float8 * interval '1 ms', $8::float8 * interval '1 ms')
+  text: `insert into leasehold.queues (name, "order", is_strict, on_dead_letter, buckets, ring, vnodes, prefer_regions, exclude_regions,
+                              retention, dedupe_window)
+values ($1::text, $2::text, $3::boolean, $4::text, $5::int, $6::text, $7::int,
+        $8::text[], $9::text[],
+        $10::float8 * interval '1 ms', $11::float8 * interval '1 ms')
 on conflict (name) do nothing`,
-  parameters: ["name", "order", "isStrict", "onDeadLetter", "buckets", "ring", "retentionMs", "dedupeWindowMs"],
+  parameters: ["name", "order", "isStrict", "onDeadLetter", "buckets", "ring", "vnodes", "preferRegions", "excludeRegions", "retentionMs", "dedupeWindowMs"],
 };
 
 /** sql/statements/queues.sql */
 export const findQueue: Statement<
   { readonly name: string },
-  { readonly name: string; readonly order: string; readonly is_strict: boolean; readonly on_dead_letter: string; readonly buckets: number; readonly ring: string; readonly retention_ms: number; readonly dedupe_window_ms: number; readonly paused_at: Date | null }
+  { readonly name: string; readonly order: string; readonly is_strict: boolean; readonly on_dead_letter: string; readonly buckets: number; readonly ring: string; readonly ring_hash: string; readonly vnodes: number; readonly prefer_regions: string[]; readonly exclude_regions: string[]; readonly retention_ms: number; readonly dedupe_window_ms: number; readonly paused_at: Date | null }
 > = {
   name: "find_queue",
-  text: `select name, "order", is_strict, on_dead_letter, buckets, ring, (extract(epoch from retention) * 1000)::float8 as retention_ms,
+  text: `select name, "order", is_strict, on_dead_letter, buckets, ring, ring_hash, vnodes, prefer_regions, exclude_regions,
+       (extract(epoch from retention) * 1000)::float8 as retention_ms,
        (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, paused_at
 from leasehold.queues where name = $1::text`,
   parameters: ["name"],
@@ -414,7 +624,12 @@ export const resumeQueue: Statement<
   { readonly name: string }
 > = {
   name: "resume_queue",
-  text: `update leasehold.queues set paused_at = null where name = $1::text returning name`,
+  text: `with resumed as (
+  update leasehold.queues set paused_at = null where name = $1::text returning name, buckets
+), told as materialized (
+  select leasehold.wake_workers(r.name, array(select generate_series(0, r.buckets - 1))) from resumed r
+)
+select r.name from resumed r cross join told`,
   parameters: ["name"],
 };
 

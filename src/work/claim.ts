@@ -1,11 +1,11 @@
 import type { ClaimRow } from "../database/rows.js";
 import { toClaimedJob } from "../database/rows.js";
 import { claimJobs } from "../database/statements.generated.js";
-import { InvalidKeyError, InvalidOptionError } from "../errors.js";
+import { InvalidOptionError } from "../errors.js";
+import { checkedWorkerId } from "../membership/member-settings.js";
 import { defaults, wholeNumber } from "../settings.js";
 import { completeWithin } from "./complete-within.js";
 import type { ClaimedJob } from "./job.js";
-import { isStorableText } from "./json.js";
 import type { QueueSeams } from "./queue-seams.js";
 
 export interface ClaimOptions {
@@ -40,12 +40,23 @@ export const newBookmarks = (anyBucket: number): Bookmarks => ({
   nextBucket: anyBucket,
 });
 
+/** What a pass gives: jobs, and what it saw of the rest. */
+export interface ClaimPass {
+  readonly jobs: readonly ClaimedJob[];
+  /** Due rows left alone because they have attempts behind them and `retries` or `suspects` was used up. */
+  readonly retriesLeft: number;
+  /** Keys in process, and buckets being claimed from, by others. */
+  readonly busyElsewhere: number;
+  /** When the next row falls due, counted from the claim, as far as the pass saw; told only when there was nothing to take. */
+  readonly dueInMs: number | null;
+}
+
 /** One pass: takes rows from the front of their lines and writes a lease on them. */
 export async function claim(
   seams: QueueSeams,
   bookmarks: Bookmarks,
   options: ClaimOptions,
-): Promise<readonly ClaimedJob[]> {
+): Promise<ClaimPass> {
   const { settings, database, bind, clock } = seams;
   const limit = wholeNumber("limit", options.limit, {
     fallback: defaults.claimLimit,
@@ -78,6 +89,7 @@ export async function claim(
   });
   const rows = await database.run(query, options.knownTokens === undefined ? null : () => query);
   const jobs: ClaimedJob[] = [];
+  let rest: ClaimRow | null = null;
   for (const row of rows) {
     if (isJob(row)) {
       jobs.push(
@@ -87,8 +99,10 @@ export async function claim(
           transaction: (job) => completeWithin(seams, job),
         }),
       );
+    } else if (row.partition_bucket === null) {
+      rest = row;
     } else {
-      bookmarks.afterKey.set(row.partition_bucket, row.partition_key);
+      bookmarks.afterKey.set(row.partition_bucket, row.partition_key ?? "");
     }
   }
   bookmarks.nextBucket = turn(buckets, jobs);
@@ -101,7 +115,12 @@ export async function claim(
       token: first.fenceToken,
     });
   }
-  return jobs;
+  return {
+    jobs,
+    retriesLeft: rest?.attempts ?? 0,
+    busyElsewhere: rest?.crashes ?? 0,
+    dueInMs: rest === null || rest.seq === null ? null : Number(rest.seq),
+  };
 }
 
 function isJob(row: ClaimRow): row is ClaimRow & { readonly id: string } {
@@ -130,16 +149,4 @@ function checkedBuckets(wanted: readonly number[] | undefined, count: number): r
     }
   }
   return distinct;
-}
-
-function checkedWorkerId(workerId: unknown): string {
-  if (
-    typeof workerId !== "string" ||
-    workerId === "" ||
-    Buffer.byteLength(workerId) > 256 ||
-    !isStorableText(workerId)
-  ) {
-    throw new InvalidKeyError("worker id", workerId, "it must be text of 1 to 256 bytes");
-  }
-  return workerId;
 }

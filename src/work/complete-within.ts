@@ -1,10 +1,11 @@
+import type { SettleRow } from "../database/rows.js";
 import { runOn } from "../database/run-on.js";
 import { LeaseLostError } from "../errors.js";
 import type { Tx } from "../seams/database.js";
 import type { ClaimedJob } from "./job.js";
 import { complete } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
-import { announce, type SettleRow, settleQuery } from "./settle.js";
+import { announce, settleQuery } from "./settle.js";
 
 /**
  * job.transaction: the user's writes and, as the last statement, the completion, in one commit. When the row is no longer held the

@@ -9,9 +9,11 @@ import {
   electHousekeeper,
   expireDedupe,
   expireReceipts,
+  findDuty,
   listQueues,
   makeArchiveDays,
   markStaleWorkers,
+  recordDuty,
   removeDeadWorkers,
   takeSample,
 } from "../database/statements.generated.js";
@@ -36,6 +38,8 @@ export interface HousekeepingReport {
   readonly daysDropped: number;
 }
 
+const dutyName = "housekeeping";
+
 const idle: HousekeepingReport = {
   elected: false,
   workersMarked: [],
@@ -43,6 +47,17 @@ const idle: HousekeepingReport = {
   daysMade: 0,
   daysDropped: 0,
 };
+
+/** Does a round unless the fleet had one within the time given, so that many workers on the same timer make one round, not many. */
+export async function housekeepIfDue(
+  seams: HousekeepingSeams,
+  withinMs: number,
+): Promise<HousekeepingReport> {
+  const bind = binder({ schema: seams.schema, queue: defaults.queue });
+  const [duty] = await seams.database.run(bind(findDuty, { name: dutyName, now: seams.clock.databaseNow() }));
+  if (duty !== undefined && duty.ago_ms !== null && duty.ago_ms < withinMs) return idle;
+  return await housekeep(seams);
+}
 
 /**
  * One round, by one process at a time: a transaction holds the election lock while the duties run on other connections, each a
@@ -53,6 +68,7 @@ export async function housekeep(seams: HousekeepingSeams): Promise<HousekeepingR
   return await seams.database.transaction(async (tx) => {
     const [election] = await runOn(tx, bind(electHousekeeper, {}));
     if (election?.elected !== true) return idle;
+    await seams.database.run(bind(recordDuty, { name: dutyName, now: seams.clock.databaseNow() }));
     return await duties(seams, bind);
   }, "ours");
 }
@@ -143,10 +159,11 @@ async function sweep(
     knownTokens: null,
     now: seams.clock.databaseNow(),
   });
-  return (await seams.database.run(query)).map((row) => ({
-    bucket: row.partition_bucket,
-    key: row.partition_key,
-  }));
+  const stops: { bucket: number; key: string }[] = [];
+  for (const { partition_bucket: bucket, partition_key: key } of await seams.database.run(query)) {
+    if (bucket !== null && key !== null) stops.push({ bucket, key });
+  }
+  return stops;
 }
 
 async function keepArchive(

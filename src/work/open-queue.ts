@@ -4,7 +4,13 @@ import { grants } from "../database/migrations.generated.js";
 import { type Names, withNames } from "../database/names.js";
 import { runOn } from "../database/run-on.js";
 import { findQueue, insertQueue, makeArchiveDays, readServer } from "../database/statements.generated.js";
-import { InvalidNameError, NotMigratedError, UnknownQueueError } from "../errors.js";
+import {
+  DatabaseRefusedError,
+  InvalidNameError,
+  NotMigratedError,
+  RingMismatchError,
+  UnknownQueueError,
+} from "../errors.js";
 import type { Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
 import { agreed, type QueueOptions, type QueueSettings, qualified } from "./queue-settings.js";
@@ -32,9 +38,17 @@ export async function openQueue(
   return agreed(created, options);
 }
 
+const undefinedColumn = "42703";
+
 async function find(seams: MigrateSeams, names: Names): Promise<StoredQueue | null> {
-  const [row] = await seams.database.run(binder(names)(findQueue, { name: names.queue }));
+  const query = binder(names)(findQueue, { name: names.queue });
+  const [row] = await seams.database.run(query).catch((error: unknown) => {
+    const isOld = error instanceof DatabaseRefusedError && error.sqlState === undefinedColumn;
+    throw isOld ? new NotMigratedError(names.schema, "its tables are older than the library") : error;
+  });
   if (row === undefined) return null;
+  if (row.ring_hash !== defaults.ringHash)
+    throw new RingMismatchError(row.name, row.ring_hash, defaults.ringHash);
   return {
     name: row.name,
     schema: names.schema,
@@ -43,6 +57,9 @@ async function find(seams: MigrateSeams, names: Names): Promise<StoredQueue | nu
     onDeadLetter: row.on_dead_letter as "continue" | "park",
     buckets: row.buckets,
     ring: row.ring as "rendezvous" | "consistent",
+    vnodes: row.vnodes,
+    preferRegions: row.prefer_regions,
+    excludeRegions: row.exclude_regions,
     retentionMs: row.retention_ms,
     dedupeWindowMs: row.dedupe_window_ms,
   };
@@ -68,6 +85,9 @@ async function create(tx: Tx, names: Names, wanted: QueueSettings): Promise<void
       onDeadLetter: wanted.onDeadLetter,
       buckets: wanted.buckets,
       ring: wanted.ring,
+      vnodes: wanted.vnodes,
+      preferRegions: wanted.preferRegions,
+      excludeRegions: wanted.excludeRegions,
       retentionMs: wanted.retentionMs,
       dedupeWindowMs: wanted.dedupeWindowMs,
     }),

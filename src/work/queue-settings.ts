@@ -11,6 +11,12 @@ export interface QueueOptions {
   readonly onDeadLetter?: "continue" | "park";
   readonly buckets?: number;
   readonly ring?: "rendezvous" | "consistent";
+  /** Points of each worker on a consistent ring. */
+  readonly vnodes?: number;
+  /** While a worker of one of these regions lives, only such workers own buckets. */
+  readonly preferRegions?: readonly string[];
+  /** Workers of these regions never own buckets. */
+  readonly excludeRegions?: readonly string[];
   /** How long finished jobs are kept in the archive; 0 keeps none. Whole days are dropped at once. */
   readonly retentionMs?: number;
   /** How long an idempotency key answers, counted from the enqueue, and at least until its job has finished. */
@@ -29,6 +35,9 @@ export interface QueueSettings {
   readonly onDeadLetter: "continue" | "park";
   readonly buckets: number;
   readonly ring: "rendezvous" | "consistent";
+  readonly vnodes: number;
+  readonly preferRegions: readonly string[];
+  readonly excludeRegions: readonly string[];
   readonly retentionMs: number;
   readonly dedupeWindowMs: number;
   readonly payloadLimitBytes: number;
@@ -63,6 +72,9 @@ export function qualified(name: string, schema: string, options: QueueOptions): 
       max: defaults.bucketsMax,
     }),
     ring: oneOf("ring", options.ring, ["rendezvous", "consistent"], defaults.ring),
+    vnodes: wholeNumber("vnodes", options.vnodes, { fallback: defaults.vnodes, min: 1, max: 4_096 }),
+    preferRegions: regions("preferRegions", options.preferRegions),
+    excludeRegions: regions("excludeRegions", options.excludeRegions),
     retentionMs: wholeNumber("retentionMs", options.retentionMs, {
       fallback: defaults.retentionMs,
       min: 0,
@@ -86,12 +98,24 @@ export function qualified(name: string, schema: string, options: QueueOptions): 
   });
 }
 
+/** Names of regions, each once, sorted, so that two lists of the same regions are equal. */
+function regions(option: string, value: readonly string[] | undefined): readonly string[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.some((name) => typeof name !== "string" || name === "")) {
+    throw new InvalidOptionError(option, value, "an array of region names");
+  }
+  return Object.freeze([...new Set(value)].sort());
+}
+
 const storedOptions = [
   "order",
   "strict",
   "onDeadLetter",
   "buckets",
   "ring",
+  "vnodes",
+  "preferRegions",
+  "excludeRegions",
   "retentionMs",
   "dedupeWindowMs",
 ] as const;
@@ -103,8 +127,10 @@ export function agreed(
 ): QueueSettings {
   const differences: string[] = [];
   for (const option of storedOptions) {
-    const wanted = options[option];
-    if (wanted !== undefined && wanted !== stored[option]) {
+    const isRegions = option === "preferRegions" || option === "excludeRegions";
+    const wanted =
+      isRegions && options[option] !== undefined ? regions(option, options[option]) : options[option];
+    if (wanted !== undefined && JSON.stringify(wanted) !== JSON.stringify(stored[option])) {
       differences.push(
         `${option} is ${JSON.stringify(stored[option])}, you asked for ${JSON.stringify(wanted)}`,
       );

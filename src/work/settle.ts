@@ -1,3 +1,4 @@
+import type { SettleRow } from "../database/rows.js";
 import { findSettled, settleJobs } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
 import type { Query } from "../seams/database.js";
@@ -22,15 +23,28 @@ export async function settle(
 ): Promise<readonly boolean[]> {
   const held = new Set<string>();
   for (const group of groupByWorker(settlements)) {
-    for (const lease of await settleGroup(seams, group)) held.add(lease);
+    const answers = await settleGroup(seams, group, false);
+    group.forEach(({ job }, i) => {
+      if (answers[i]?.held === true) held.add(leaseOf(job.id, job.fenceToken));
+    });
   }
   return settlements.map(({ job }) => held.has(leaseOf(job.id, job.fenceToken)));
 }
 
-/** The leases that were still held. A try whose answer was lost may have settled what a later one no longer finds. */
-async function settleGroup(seams: QueueSeams, group: readonly Settlement[]): Promise<readonly string[]> {
+export interface SettleAnswer {
+  readonly held: boolean;
+  /** What the row is now; null when it was not held, or when that was answered to an earlier try. */
+  readonly status: string | null;
+}
+
+/** Settles rows of one worker, each named once. A try whose answer was lost (`mayHaveRun`) may have settled what a later one no longer finds. */
+export async function settleGroup(
+  seams: QueueSeams,
+  group: readonly Settlement[],
+  mayHaveRun: boolean,
+): Promise<readonly SettleAnswer[]> {
   const query = settleQuery(seams, group);
-  let wasRepeated = false;
+  let wasRepeated = mayHaveRun;
   const rows = await seams.database.run(query, undefined, () => {
     wasRepeated = true;
   });
@@ -39,10 +53,12 @@ async function settleGroup(seams: QueueSeams, group: readonly Settlement[]): Pro
   const before = new Set(found.map((row) => leaseOf(row.id, row.token)));
   const answers = rows.map((row) => ({ ...row, held: row.held || before.has(leaseOf(row.id, row.token)) }));
   announce(seams, group, answers);
-  return answers.filter((row) => row.held).map((row) => leaseOf(row.id, row.token));
+  const byLease = new Map(answers.map((row) => [leaseOf(row.id, row.token), row]));
+  return group.map(({ job }) => {
+    const row = byLease.get(leaseOf(job.id, job.fenceToken));
+    return { held: row?.held === true, status: row?.status ?? null };
+  });
 }
-
-export type SettleRow = NonNullable<(typeof settleJobs)["row"]>;
 
 export function settleQuery(seams: QueueSeams, settlements: readonly Settlement[]): Query<SettleRow> {
   return seams.bind(settleJobs, { ...settleParameters(settlements), now: seams.clock.databaseNow() });

@@ -24,7 +24,7 @@ async function claimOne(inbox: Queue): Promise<ClaimedJob> {
 
 async function register(world: World, id: string, status: string): Promise<void> {
   await world.sql(
-    `insert into leasehold.workers (id, status, last_seen_at) values ($1, $2, '2026-11-15T12:00:00Z')`,
+    `insert into leasehold.workers (id, status, last_seen_at, queues) values ($1, $2, '2026-11-15T12:00:00Z', '{inbox}')`,
     [id, status],
   );
 }

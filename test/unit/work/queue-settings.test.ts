@@ -15,6 +15,9 @@ test("a queue without options has the defaults and can't be changed", () => {
     onDeadLetter: "continue",
     buckets: 360,
     ring: "rendezvous",
+    vnodes: 128,
+    preferRegions: [],
+    excludeRegions: [],
     retentionMs: 604_800_000,
     dedupeWindowMs: 604_800_000,
     payloadLimitBytes: 65_536,
@@ -26,6 +29,7 @@ test("a queue without options has the defaults and can't be changed", () => {
 describe("an option outside of its range is refused by name", () => {
   const ranges: readonly (readonly [option: keyof QueueOptions, min: number, max: number])[] = [
     ["buckets", 1, 1_024],
+    ["vnodes", 1, 4_096],
     ["retentionMs", 0, 315_360_000_000],
     ["dedupeWindowMs", 1_000, 315_360_000_000],
     ["payloadLimitBytes", 2, 16_777_216],

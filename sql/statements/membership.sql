@@ -1,0 +1,132 @@
+-- Membership: who is alive. What the rows mean: migration 0010. Small table, never on a job's path; every write names its generation.
+
+-- name: register_worker
+-- Locks the worker's row, by workers_pkey. A repetition raises the generation once more, which harms nobody.
+-- nullable: now, region
+-- row: generation bigint
+with registered as (
+  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, ttl, queues, has_session, metadata)
+  select :id::text, :hostname::text, :pid::int, :region::text, 'alive', t.now, t.now, :ttl_ms::float8 * interval '1 ms',
+         :queues::text[], :has_session::boolean, :metadata::jsonb
+  from (select coalesce(:now::timestamptz, clock_timestamp()) as now) t
+  on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
+    started_at = case when :is_new::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
+    wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
+    metadata = excluded.metadata
+  returning w.id, w.generation
+), told as materialized (
+  select pg_notify('leasehold_ring', 'joined') from registered
+)
+select r.generation from registered r cross join told;
+
+-- name: beat_worker
+-- Locks the worker's row, by workers_pkey. Accepted only under the caller's generation and while not marked dead; the row as it
+-- was says why not.
+-- nullable: now
+-- row: accepted boolean, generation bigint?, status text?
+with beaten as (
+  update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = :has_session::boolean,
+    metadata = :metadata::jsonb
+  where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
+  returning w.id
+)
+select exists (select 1 from beaten) as accepted, w.generation, w.status
+from (select 1) one left join leasehold.workers w on w.id = :id::text;
+
+-- name: change_worker_queues
+-- Locks the worker's row, by workers_pkey. A worker that works on nothing any more is draining: it is in no ring.
+-- row: accepted boolean
+with changed as (
+  update leasehold.workers w set queues = :queues::text[],
+    status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end, wake_wish = w.wake_wish - :gone::text[]
+  where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
+  returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'changed') from changed
+)
+select exists (select 1 from told) as accepted;
+
+-- name: deregister_worker
+-- Locks the worker's row, by workers_pkey. With nothing left in hand it has left; otherwise it is dead and its rows are taken over.
+-- nullable: now
+-- row: accepted boolean
+with gone as (
+  update leasehold.workers w set status = 'dead', wake_wish = null, has_session = false, queues = '{}',
+    left_at = case when :is_clean::boolean then coalesce(:now::timestamptz, clock_timestamp()) end
+  where w.id = :id::text and w.generation = :generation::bigint
+  returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'left') from gone
+)
+select exists (select 1 from told) as accepted;
+
+-- name: list_members
+-- Locks the rows of workers not seen for their TTL, in the order of their ids, skip locked, and marks them dead; so everybody who
+-- looks at the ring also keeps it true.
+-- nullable: now
+-- row: id text, region text?, queues text[], has_session boolean, is_watcher boolean, expires_in_ms float8
+with t as materialized (
+  select coalesce(:now::timestamptz, clock_timestamp()) as now
+), stale as materialized (
+  select w.id from leasehold.workers w cross join t where w.status <> 'dead' and w.last_seen_at + w.ttl <= t.now
+  order by w.id for update of w skip locked
+), marked as (
+  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
+)
+select w.id, w.region, w.queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms
+from leasehold.workers w cross join t cross join (select count(*) from told) n
+where w.status = 'alive' and w.last_seen_at + w.ttl > t.now
+order by w.id;
+
+-- name: wish_wake
+-- Locks the worker's row, by workers_pkey. `bits` has a 0 or 1 for each bucket of the queue; null takes the wish back.
+-- nullable: bits
+-- row: id text
+update leasehold.workers w
+set wake_wish = case when :bits::text is null then w.wake_wish - :queue::text
+                     else coalesce(w.wake_wish, '{}') || jsonb_build_object(:queue::text, :bits::text) end
+where w.id = :id::text and w.generation = :generation::bigint
+returning w.id;
+
+-- name: hold_session_lock
+-- Locks: the worker's session-level advisory lock, tried. Meant for the session that lives as long as the worker.
+-- row: held boolean, channel text
+select pg_try_advisory_lock(leasehold.session_lock(:id::text)) as held, leasehold.worker_channel(:id::text) as channel;
+
+-- name: watch_workers
+-- Locks: see the function in migration 0010.
+-- nullable: now
+-- row: is_watcher boolean, marked text[], next_ms float8?
+select is_watcher, marked, next_ms
+from leasehold.watch_workers(:worker_id::text, :is_watcher::boolean, :grace_ms::float8, :now::timestamptz);
+
+-- name: find_channels
+-- Locks nothing.
+-- row: pid int, ring text, own text
+select pg_backend_pid() as pid, 'leasehold_ring' as ring, leasehold.worker_channel(:id::text) as own;
+
+-- name: notify_channel
+-- Locks nothing; the self-test of a listener.
+-- row: told boolean
+select pg_notify(:channel::text, :payload::text)::text is not null as told;
+
+-- name: list_workers
+-- Locks nothing; the whole registry, for people.
+-- nullable: now
+-- row: id text, hostname text?, pid int?, region text?, status text, started_at timestamptz, last_seen_at timestamptz, expires_in_ms float8, generation bigint, queues text[], has_session boolean, free_since timestamptz?, left_at timestamptz?, metadata jsonb
+select w.id, w.hostname, w.pid, w.region, w.status, w.started_at, w.last_seen_at,
+       (extract(epoch from w.last_seen_at + w.ttl - coalesce(:now::timestamptz, clock_timestamp())) * 1000)::float8 as expires_in_ms,
+       w.generation, w.queues, w.has_session, w.free_since, w.left_at, w.metadata
+from leasehold.workers w order by w.id;
+
+-- name: evict_worker
+-- Locks the worker's row, by workers_pkey.
+-- row: id text
+with evicted as (
+  update leasehold.workers w set status = 'dead', left_at = null where w.id = :id::text and w.status <> 'dead' returning w.id
+), told as materialized (
+  select pg_notify('leasehold_ring', 'evicted') from evicted
+)
+select e.id from evicted e cross join told;

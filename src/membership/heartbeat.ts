@@ -1,0 +1,40 @@
+import type { Activity } from "../runtime/activity.js";
+import type { Clock } from "../seams/clock.js";
+import type { Random } from "../seams/random.js";
+import { defaults } from "../settings.js";
+import type { TrustWindow } from "./trust-window.js";
+import type { Load, WorkerRecord } from "./worker-record.js";
+
+export interface HeartbeatParts {
+  readonly record: WorkerRecord;
+  readonly trust: TrustWindow;
+  load(): Load;
+  /** Somebody else runs under our id: give way. */
+  onSuperseded(): void;
+}
+
+/** Says that this process is alive. Marked dead by mistake it registers again; replaced by another process of its id it gives way. */
+export function heartbeat(
+  seams: { readonly clock: Clock; readonly random: Random },
+  parts: HeartbeatParts,
+): Activity {
+  const { record, trust } = parts;
+  return {
+    name: "heartbeat",
+    async run() {
+      const startedAtMs = seams.clock.monotonicMs();
+      const answer = await record.beat(parts.load());
+      if (answer === "superseded") {
+        trust.shut();
+        parts.onSuperseded();
+        return Number.POSITIVE_INFINITY;
+      }
+      if (answer === "dead") {
+        trust.shut();
+        await record.register(parts.load(), "it was marked dead");
+      }
+      trust.extend(startedAtMs);
+      return record.settings.heartbeatMs * (1 - defaults.pollJitter * seams.random.fraction());
+    },
+  };
+}

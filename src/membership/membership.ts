@@ -1,0 +1,188 @@
+import type { Binder } from "../database/bind.js";
+import type { GuardedDatabase } from "../database/guarded-database.js";
+import type { Events } from "../events.js";
+import { Loop } from "../runtime/loop.js";
+import type { Clock } from "../seams/clock.js";
+import type { Random } from "../seams/random.js";
+import type { Sessions } from "../seams/session.js";
+import { defaults } from "../settings.js";
+import { DirectSession } from "./direct-session.js";
+import { heartbeat } from "./heartbeat.js";
+import type { MemberSettings } from "./member-settings.js";
+import { Roster } from "./roster.js";
+import { TrustWindow } from "./trust-window.js";
+import { Watch } from "./watch.js";
+import { type Load, WorkerRecord } from "./worker-record.js";
+
+export interface MembershipSeams {
+  readonly database: GuardedDatabase;
+  readonly bind: Binder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Events;
+  readonly sessions: Sessions;
+}
+
+/** Whoever works as a member of the fleet: a queue's worker, later a tenant supervisor. */
+export interface Participant {
+  /** The roster changed, or was read again after a silence. */
+  onRing(): void;
+  /** Rows may be waiting in these buckets; null for any. */
+  onWake(buckets: readonly number[] | null): void;
+  onSuperseded(): void;
+  load(): { readonly running: number; readonly inHand: number };
+}
+
+/**
+ * This process as a member of the fleet: one row, one heartbeat, one session, one roster, whatever number of queues it works on. Joins the registry with
+ * its first participant and leaves it with the last. src/membership/README.md tells what may be trusted until when.
+ */
+export class Membership {
+  readonly settings: MemberSettings;
+  readonly record: WorkerRecord;
+  readonly roster: Roster;
+  readonly trust: TrustWindow;
+  readonly #session: DirectSession;
+  readonly #participants = new Map<string, Participant>();
+  readonly #version: string;
+  readonly #clock: Clock;
+  readonly #heartbeat: Loop;
+  readonly #ring: Loop;
+  readonly #sessionLoop: Loop;
+  readonly #watch: Loop;
+  #isSuperseded = false;
+
+  constructor(seams: MembershipSeams, settings: MemberSettings, version: string) {
+    this.settings = settings;
+    this.#version = version;
+    this.#clock = seams.clock;
+    this.record = new WorkerRecord(seams, settings);
+    this.trust = new TrustWindow(seams, settings);
+    this.roster = new Roster(seams);
+    this.#session = new DirectSession(seams, settings.id, {
+      onRing: () => this.#ring.wake(),
+      onWake: (payload) => this.#onWake(payload),
+      onLost: () => this.#sessionLoop.wake(),
+    });
+    this.#heartbeat = new Loop(
+      seams,
+      heartbeat(seams, {
+        record: this.record,
+        trust: this.trust,
+        load: () => this.#load(),
+        onSuperseded: () => this.#onSuperseded(),
+      }),
+    );
+    this.#ring = new Loop(seams, this.roster);
+    this.#sessionLoop = new Loop(seams, { name: "session", run: () => this.#keepSession() });
+    const parts = { session: this.#session, roster: this.roster };
+    this.#watch = new Loop(seams, new Watch(seams, settings.id, parts));
+    this.roster.onChange(() => this.#onRoster());
+  }
+
+  /** True when notifications reach this process. */
+  get canBeWoken(): boolean {
+    return this.#session.state === "open";
+  }
+
+  get isSuperseded(): boolean {
+    return this.#isSuperseded;
+  }
+
+  /** Enters the registry, or adds a queue to what this process works on. Resolves with the roster read. */
+  async join(queue: string, participant: Participant): Promise<void> {
+    const isFirst = this.#participants.size === 0;
+    this.#participants.set(queue, participant);
+    if (isFirst) await this.#enter(queue);
+    else if (!(await this.record.changeQueues({ add: queue }))) this.#heartbeat.wake();
+    await this.roster.run();
+  }
+
+  /** Out of the ring of this queue, at once. The process stays registered until finish(). */
+  async leave(queue: string): Promise<void> {
+    await this.record.changeQueues({ remove: queue });
+  }
+
+  /** The participant has nothing in hand any more; with the last one the process leaves the registry. */
+  async finish(queue: string, isClean: boolean): Promise<void> {
+    this.#participants.delete(queue);
+    if (this.#participants.size > 0) return;
+    await Promise.all([
+      this.#heartbeat.stop(),
+      this.#ring.stop(),
+      this.#watch.stop(),
+      this.#sessionLoop.stop(),
+    ]);
+    try {
+      await this.record.deregister(isClean);
+    } finally {
+      await this.#session.close();
+      this.trust.end();
+    }
+  }
+
+  /** A claim was refused because this worker is marked dead: find out now. */
+  suspectDeath(): void {
+    this.trust.shut();
+    this.#heartbeat.wake();
+  }
+
+  async #enter(queue: string): Promise<void> {
+    this.#isSuperseded = false;
+    // Without a session it works all the same: the loop goes on trying.
+    await this.#session.open().catch(() => {});
+    this.record.hasSession = this.#session.isLocked;
+    this.record.willWorkOn(queue);
+    const startedAtMs = this.#clock.monotonicMs();
+    await this.record.register(this.#load(), "it starts");
+    this.trust.extend(startedAtMs);
+    for (const loop of [this.#heartbeat, this.#ring, this.#sessionLoop, this.#watch]) loop.start();
+  }
+
+  /** A session that broke may have been seen to be gone: the process registers again, and looks at everything it may have missed. */
+  async #keepSession(): Promise<number> {
+    const wasOpened = await this.#session.open();
+    const { state, isLocked } = this.#session;
+    if (state === "unavailable") return Number.POSITIVE_INFINITY;
+    if (!isLocked && state === "open") await this.#session.lock();
+    if (wasOpened || this.#session.isLocked !== this.record.hasSession) {
+      const startedAtMs = this.#clock.monotonicMs();
+      this.record.hasSession = this.#session.isLocked;
+      await this.record.register(this.#load(), "its session is new");
+      this.trust.extend(startedAtMs);
+      this.#watch.wake();
+      this.#ring.wake();
+      for (const participant of this.#participants.values()) participant.onWake(null);
+    }
+    return this.#session.isLocked ? Number.POSITIVE_INFINITY : defaults.watchOtherMs;
+  }
+
+  #onRoster(): void {
+    const isListed = this.roster.members.some((member) => member.id === this.settings.id);
+    if (!isListed && this.record.queues.size > 0) this.#heartbeat.wake();
+    for (const participant of this.#participants.values()) participant.onRing();
+  }
+
+  #onWake(payload: string): void {
+    const separator = payload.lastIndexOf(":");
+    const participant = this.#participants.get(payload.slice(0, separator));
+    const buckets = payload.slice(separator + 1);
+    participant?.onWake(buckets === "" ? null : buckets.split(",").map(Number));
+  }
+
+  #onSuperseded(): void {
+    this.#isSuperseded = true;
+    for (const participant of this.#participants.values()) participant.onSuperseded();
+  }
+
+  #load(): Load {
+    let running = 0;
+    let inHand = 0;
+    for (const participant of this.#participants.values()) {
+      const load = participant.load();
+      running += load.running;
+      inHand += load.inHand;
+    }
+    return { version: this.#version, running, inHand };
+  }
+}

@@ -1,0 +1,56 @@
+import type { Binder } from "../database/bind.js";
+import type { GuardedDatabase } from "../database/guarded-database.js";
+import { evictWorker, listWorkers as listWorkersStatement } from "../database/statements.generated.js";
+import { UnknownWorkerError } from "../errors.js";
+import type { Clock } from "../seams/clock.js";
+
+export interface WorkersSeams {
+  readonly database: GuardedDatabase;
+  readonly bind: Binder;
+  readonly clock: Clock;
+}
+
+/** A worker as an operator sees it. */
+export interface WorkerRow {
+  readonly id: string;
+  readonly hostname: string | null;
+  readonly pid: number | null;
+  readonly region: string | null;
+  /** `left`: it stopped in good order. `dead`: it was not seen for its TTL, its session was gone, or somebody evicted it. */
+  readonly state: "alive" | "draining" | "dead" | "left";
+  readonly startedAt: Date;
+  readonly lastSeenAt: Date;
+  /** Negative when its TTL has passed. */
+  readonly expiresInMs: number;
+  readonly generation: bigint;
+  readonly queues: readonly string[];
+  readonly hasSession: boolean;
+  readonly freeSince: Date | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export async function listWorkers(seams: WorkersSeams): Promise<readonly WorkerRow[]> {
+  const rows = await seams.database.run(seams.bind(listWorkersStatement, { now: seams.clock.databaseNow() }));
+  return rows.map((row) =>
+    Object.freeze({
+      id: row.id,
+      hostname: row.hostname,
+      pid: row.pid,
+      region: row.region,
+      state: (row.left_at !== null ? "left" : row.status) as WorkerRow["state"],
+      startedAt: row.started_at,
+      lastSeenAt: row.last_seen_at,
+      expiresInMs: row.expires_in_ms,
+      generation: BigInt(row.generation),
+      queues: row.queues,
+      hasSession: row.has_session,
+      freeSince: row.free_since,
+      metadata: row.metadata as Record<string, unknown>,
+    }),
+  );
+}
+
+export async function evict(seams: WorkersSeams, workerId: string): Promise<void> {
+  const rows = await seams.database.run(seams.bind(evictWorker, { id: workerId }));
+  if (rows.length === 0) throw new UnknownWorkerError(workerId);
+}

@@ -1,0 +1,6 @@
+/** Something that is done again and again. One pass is one call, so tests and the simulation can make it themselves. */
+export interface Activity {
+  readonly name: string;
+  /** Does one pass and says in how many milliseconds the next one is due; Infinity waits for a wake. */
+  run(): Promise<number>;
+}

@@ -1,0 +1,187 @@
+import { DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
+import type { Membership } from "../membership/membership.js";
+import type { OwnedBuckets } from "../membership/owned-buckets.js";
+import type { Activity } from "../runtime/activity.js";
+import { defaults } from "../settings.js";
+import { type Bookmarks, type ClaimPass, claim, newBookmarks } from "./claim.js";
+import type { Appetite, ClaimAhead } from "./claim-ahead.js";
+import type { Dispatcher } from "./dispatch.js";
+import { HeldJob } from "./held-job.js";
+import type { QueueSeams } from "./queue-seams.js";
+import { leaseDeadlineMs } from "./supervise.js";
+import { WakeWish } from "./wake-wish.js";
+
+export interface ClaimParts {
+  readonly membership: Membership;
+  readonly owned: OwnedBuckets;
+  readonly dispatcher: Dispatcher;
+  readonly ahead: ClaimAhead;
+  readonly leaseMs: number;
+}
+
+const markedDead = "55000";
+
+/**
+ * One pass of the worker: take what there is room for, from the buckets it owns, then say when to look again.
+ *
+ *   more there      look as soon as there is room
+ *   nothing there   wish to be woken, look at 0, 25, 100 and 400 ms (an insert may have missed the wish), then poll every second or two
+ *   in between      poll every 50 ms or so; the more patiently the longer others keep at work on what we own
+ *
+ * A wake looks only at the buckets it names, from the front. Whatever was missed is found by the next full pass: notifications and
+ * everything remembered here are for speed.
+ */
+export class ClaimActivity implements Activity {
+  readonly name = "claim";
+  readonly #seams: QueueSeams;
+  readonly #parts: ClaimParts;
+  readonly #wish: WakeWish;
+  readonly #bookmarks: Bookmarks;
+  /** Tokens of rows whose outcome could not be written; they are ours until their lease has run out. */
+  readonly #lingering = new Map<bigint, number>();
+  /** Buckets with new rows behind rows in hand. */
+  readonly #lookAgain = new Set<number>();
+  #woken: Set<number> | "all" | null = "all";
+  #fullAtMs = 0;
+  #looks = 0;
+  #elsewhere = 0;
+  #isMore = false;
+  /** Where a claim whose answer never came may have left rows under our name. The next pass looks there too and takes them over. */
+  readonly #unsure = new Set<number>();
+
+  constructor(seams: QueueSeams, parts: ClaimParts) {
+    this.#seams = seams;
+    this.#parts = parts;
+    this.#wish = new WakeWish(seams, parts.membership.record, seams.settings.name);
+    this.#bookmarks = newBookmarks(Math.floor(seams.random.fraction() * seams.settings.buckets));
+  }
+
+  /** True when rows may carry our name that we do not know of. */
+  get isUnsure(): boolean {
+    return this.#unsure.size > 0;
+  }
+
+  /** Rows may be waiting in these buckets. The caller wakes the loop. */
+  wakeFor(buckets: readonly number[] | null): void {
+    this.#wish.woken();
+    if (buckets === null) this.#woken = "all";
+    else if (this.#woken !== "all") this.#woken = new Set([...(this.#woken ?? []), ...buckets]);
+    this.#elsewhere = 0;
+  }
+
+  /** A row has left; true when there is reason to look now. */
+  hasReasonToLook(held: HeldJob): boolean {
+    if (held.isUnsettled) this.#lingering.set(held.job.fenceToken, held.deadlineMs + this.#parts.leaseMs);
+    const { bucket } = held.job;
+    if (this.#lookAgain.delete(bucket)) this.wakeFor([bucket]);
+    return this.#woken !== null || (this.#isMore && this.#parts.ahead.isHungry());
+  }
+
+  async run(): Promise<number> {
+    const { membership, owned, ahead } = this.#parts;
+    const { clock } = this.#seams;
+    const nowMs = clock.monotonicMs();
+    if (owned.current.length === 0 || membership.isSuperseded) return Number.POSITIVE_INFINITY;
+    if (!membership.trust.isOpen()) return defaults.pollActiveMs;
+    ahead.measure(nowMs);
+    const appetite = ahead.appetite();
+    if (appetite.limit <= 0) {
+      this.#isMore = true;
+      return defaults.pollIdleMs;
+    }
+    const { buckets, isFull } = this.#whereToLook(nowMs);
+    const pass = await this.#claim(buckets, appetite);
+    if (pass === null) return defaults.pollActiveMs;
+    this.#note(isFull ? [] : buckets, pass, appetite);
+    const delayMs = await this.#delayAfter(isFull, pass);
+    return this.#woken !== null ? 0 : delayMs;
+  }
+
+  /** All that are owned, or only those of a wake while the next full pass is not due. */
+  #whereToLook(nowMs: number): { readonly buckets: readonly number[]; readonly isFull: boolean } {
+    const { current } = this.#parts.owned;
+    const all = this.isUnsure ? [...new Set([...current, ...this.#unsure])] : current;
+    const woken = this.#woken;
+    this.#woken = null;
+    if (woken === "all") this.#bookmarks.afterKey.clear();
+    if (woken === null || woken === "all" || nowMs >= this.#fullAtMs) return { buckets: all, isFull: true };
+    const mine = current.filter((bucket) => woken.has(bucket));
+    for (const bucket of mine) this.#bookmarks.afterKey.delete(bucket);
+    return mine.length === 0 ? { buckets: all, isFull: true } : { buckets: mine, isFull: false };
+  }
+
+  async #claim(buckets: readonly number[], appetite: Appetite): Promise<ClaimPass | null> {
+    const { membership, dispatcher, leaseMs } = this.#parts;
+    const startedAtMs = this.#seams.clock.monotonicMs();
+    for (const [token, untilMs] of this.#lingering) if (untilMs < startedAtMs) this.#lingering.delete(token);
+    try {
+      const pass = await claim(this.#seams, this.#bookmarks, {
+        ...appetite,
+        workerId: membership.settings.id,
+        buckets,
+        leaseMs,
+        knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
+      });
+      for (const bucket of buckets) this.#unsure.delete(bucket);
+      const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
+      dispatcher.add(pass.jobs.map((job) => new HeldJob(job, deadlineMs)));
+      return pass;
+    } catch (error) {
+      this.#woken = "all";
+      if (error instanceof DatabaseUnavailableError && error.isAmbiguous)
+        for (const bucket of buckets) this.#unsure.add(bucket);
+      if (!(error instanceof DatabaseRefusedError && error.sqlState === markedDead)) throw error;
+      membership.suspectDeath();
+      return null;
+    }
+  }
+
+  /** Slots are kept for retries every other time, so that neither they nor fresh rows starve. */
+  #note(wokenBuckets: readonly number[], pass: ClaimPass, appetite: Appetite): void {
+    const { dispatcher } = this.#parts;
+    this.#isMore = pass.jobs.length >= appetite.limit || pass.retriesLeft > 0;
+    dispatcher.reserve(pass.jobs.some((job) => job.attempt > 1) ? 0 : pass.retriesLeft);
+    for (const bucket of wokenBuckets) if (dispatcher.holdsIn(bucket)) this.#lookAgain.add(bucket);
+  }
+
+  async #delayAfter(isFull: boolean, pass: ClaimPass): Promise<number> {
+    const { clock } = this.#seams;
+    const found = pass.jobs.length > 0;
+    if (found) {
+      this.#looks = 0;
+      this.#elsewhere = 0;
+      await this.#wish.found(this.#isMore);
+    }
+    if (this.#isMore && this.#parts.ahead.isHungry() && found) return 0;
+    if (isFull) {
+      const waitMs = found ? this.#jittered(defaults.pollActiveMs) : await this.#idleMs(pass);
+      this.#fullAtMs = clock.monotonicMs() + waitMs;
+    }
+    const dueAtMs =
+      clock.monotonicMs() + (pass.dueInMs === null ? Number.POSITIVE_INFINITY : pass.dueInMs + 1);
+    this.#fullAtMs = Math.min(this.#fullAtMs, dueAtMs);
+    return Math.max(1, this.#fullAtMs - clock.monotonicMs());
+  }
+
+  async #idleMs(pass: ClaimPass): Promise<number> {
+    const { membership, owned, dispatcher } = this.#parts;
+    const { buckets } = this.#seams.settings;
+    if (membership.canBeWoken && !this.#wish.isSaidFor(owned.current, buckets)) {
+      await this.#wish.say(owned.current, buckets);
+      this.#looks = 0;
+    }
+    let waitMs = this.#jittered(defaults.pollIdleMs);
+    if (membership.canBeWoken) {
+      waitMs = Math.min(waitMs, defaults.lookAgainMs[this.#looks] ?? waitMs);
+      this.#looks++;
+    } else if (dispatcher.inHand.size > 0) waitMs = this.#jittered(defaults.pollActiveMs);
+    if (pass.busyElsewhere === 0) return waitMs;
+    const patienceMs = (defaults.pollActiveMs / 2) * 2 ** this.#elsewhere;
+    this.#elsewhere = Math.min(this.#elsewhere + 1, 6);
+    return Math.min(waitMs, this.#jittered(patienceMs));
+  }
+
+  #jittered(ms: number): number {
+    return ms * (1 - defaults.pollJitter * this.#seams.random.fraction());
+  }
+}

@@ -1,0 +1,250 @@
+import type { Events } from "../events.js";
+import type { Clock } from "../seams/clock.js";
+import type { Ending, HeldJob } from "./held-job.js";
+import { type Outcome, release } from "./outcome.js";
+import type { QueueSettings } from "./queue-settings.js";
+import type { SettleAnswer, Settlement } from "./settle.js";
+
+export interface DispatchParts {
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly settings: QueueSettings;
+  readonly concurrency: number;
+  /** Runs one attempt; never rejects. */
+  attempt(held: HeldJob): Promise<Ending>;
+  timeoutMsOf(kind: string): number;
+  settle(settlement: Settlement, untilMs: number): Promise<SettleAnswer | null>;
+  /** Rows whose lease may have run out wait to be renewed before they start. */
+  onStale(): void;
+  /** A handler with a time-out has started. */
+  onStarted(timeoutAtMs: number): void;
+  /** A row has left. */
+  onLeft(held: HeldJob): void;
+}
+
+/** Rows of one key in hand, in order; only the first may run. In a queue without order every row is a line of its own. */
+interface Line {
+  readonly key: string;
+  readonly rows: HeldJob[];
+}
+
+/**
+ * Holds what was claimed and starts it: rows of one key one after another, the next only when the settle of the one before has committed; different keys
+ * side by side, as many as there are slots. Decides nothing about time or leases beyond not starting what may be lost.
+ */
+export class Dispatcher {
+  readonly #parts: DispatchParts;
+  readonly #lines = new Map<string, Line>();
+  readonly #held = new Set<HeldJob>();
+  readonly #running = new Set<HeldJob>();
+  readonly #tokens = new Map<bigint, number>();
+  #ready: Line[] = [];
+  #stale: Line[] = [];
+  #reserved = 0;
+  #started = 0;
+  #ending = 0;
+  #isStopped = false;
+  /** Called when the last row has left. */
+  onIdle: () => void = () => {};
+
+  constructor(parts: DispatchParts) {
+    this.#parts = parts;
+  }
+
+  get running(): ReadonlySet<HeldJob> {
+    return this.#running;
+  }
+
+  get inHand(): ReadonlySet<HeldJob> {
+    return this.#held;
+  }
+
+  /** Lines that could start at once if there were slots. */
+  get readyLines(): number {
+    return this.#ready.length;
+  }
+
+  get freeSlots(): number {
+    return this.#parts.concurrency - this.#running.size;
+  }
+
+  /** Rows whose handler has ended and whose outcome is being written; the rows behind them want a slot soon. */
+  get ending(): number {
+    return this.#ending;
+  }
+
+  /** Attempts started since this dispatcher was made. */
+  get started(): number {
+    return this.#started;
+  }
+
+  get tokens(): readonly bigint[] {
+    return [...this.#tokens.keys()];
+  }
+
+  holdsIn(bucket: number): boolean {
+    for (const held of this.#held) if (held.job.bucket === bucket) return true;
+    return false;
+  }
+
+  hasSuspect(): boolean {
+    for (const held of this.#held) if (held.job.crashes >= 2) return true;
+    return false;
+  }
+
+  /** Keeps slots free of fresh rows until rows with attempts behind them have come. */
+  reserve(slots: number): void {
+    this.#reserved = Math.min(slots, Math.ceil(this.#parts.concurrency / 2));
+    this.pump();
+  }
+
+  /** Rows of one key arrive in order. One with attempts behind it goes first: it was claimed for a free slot. */
+  add(rows: readonly HeldJob[]): void {
+    const isOrdered = this.#parts.settings.order === "key";
+    for (const held of rows) {
+      const { id, partitionKey, fenceToken } = held.job;
+      const key = isOrdered ? partitionKey : id;
+      this.#held.add(held);
+      this.#tokens.set(fenceToken, (this.#tokens.get(fenceToken) ?? 0) + 1);
+      const line = this.#lines.get(key);
+      if (line !== undefined) {
+        line.rows.push(held);
+        continue;
+      }
+      const fresh: Line = { key, rows: [held] };
+      this.#lines.set(key, fresh);
+      if (held.job.attempt > 1) this.#ready.unshift(fresh);
+      else this.#ready.push(fresh);
+    }
+    this.pump();
+  }
+
+  /** Starts what may start. */
+  pump(): void {
+    while (!this.#isStopped && this.#ready.length > 0) {
+      const [line] = this.#ready;
+      const held = line?.rows[0];
+      const isRetry = held !== undefined && held.job.attempt > 1;
+      if (this.freeSlots <= (isRetry ? 0 : this.#reserved)) return;
+      this.#ready.shift();
+      if (line === undefined || held === undefined) continue;
+      if (this.#parts.clock.monotonicMs() >= held.deadlineMs) {
+        this.#stale.push(line);
+        this.#parts.onStale();
+      } else {
+        this.#start(line, held);
+      }
+    }
+  }
+
+  /** After a renewal: what it extended may start, what was lost is dropped. */
+  afterRenewal(): void {
+    const nowMs = this.#parts.clock.monotonicMs();
+    for (const line of [...this.#lines.values()]) {
+      const [first] = line.rows;
+      if (first?.isLost === true && !this.#running.has(first)) this.#dropLost(line);
+    }
+    const stale = this.#stale;
+    this.#stale = stale.filter((line) => (line.rows[0]?.deadlineMs ?? 0) <= nowMs && line.rows.length > 0);
+    this.#ready.push(...stale.filter((line) => (line.rows[0]?.deadlineMs ?? 0) > nowMs));
+    this.pump();
+  }
+
+  /** Starts nothing more and hands back what was not started. Resolves with how many rows went back. */
+  async stop(): Promise<number> {
+    this.#isStopped = true;
+    this.#ready = [];
+    this.#stale = [];
+    const waiting: HeldJob[] = [];
+    for (const line of this.#lines.values()) {
+      const isBusy = line.rows[0] !== undefined && (this.#running.has(line.rows[0]) || line.rows[0].isEnding);
+      waiting.push(...line.rows.splice(isBusy ? 1 : 0));
+    }
+    for (const [key, line] of this.#lines) if (line.rows.length === 0) this.#lines.delete(key);
+    await this.#release(waiting, "the worker stops");
+    return waiting.length;
+  }
+
+  #start(line: Line, held: HeldJob): void {
+    const { clock, timeoutMsOf, onStarted } = this.#parts;
+    this.#running.add(held);
+    this.#started++;
+    held.startedAtMs = clock.monotonicMs();
+    held.timeoutAtMs = held.startedAtMs + timeoutMsOf(held.job.kind);
+    onStarted(held.timeoutAtMs);
+    void this.#see(line, held);
+  }
+
+  async #see(line: Line, held: HeldJob): Promise<void> {
+    const ending = await held.whenEnded(this.#parts.attempt(held));
+    held.timeoutAtMs = null;
+    held.giveUpAtMs = null;
+    held.isEnding = true;
+    this.#ending++;
+    this.#running.delete(held);
+    this.pump();
+    const next = ending.is === "outcome" ? await this.#settle(held, ending.outcome) : endsLine(ending);
+    this.#ending--;
+    this.#leave(held);
+    line.rows.shift();
+    if (next !== "goes on") await this.#dropRest(line, held, next);
+    if (line.rows.length === 0) this.#lines.delete(line.key);
+    else if (!this.#isStopped) this.#ready.push(line);
+    this.#parts.onLeft(held);
+    this.pump();
+  }
+
+  /** What becomes of the rows behind this one. */
+  async #settle(held: HeldJob, outcome: Outcome): Promise<"goes on" | "was released" | "is unsure"> {
+    const answer = await this.#parts.settle({ job: held.job, outcome }, held.deadlineMs);
+    if (answer === null) held.isUnsettled = true;
+    if (answer === null || !answer.held) return "is unsure";
+    if (outcome.is === "complete") return "goes on";
+    if (answer.status === null) return "is unsure";
+    const isParked = this.#parts.settings.onDeadLetter === "park";
+    return answer.status === "dead_letter" && !isParked ? "goes on" : "was released";
+  }
+
+  /** The rest of a run goes with its first row. Where it is not known to be back in the queue it is given back. */
+  async #dropRest(line: Line, first: HeldJob, next: "was released" | "is unsure"): Promise<void> {
+    const rest = line.rows.filter((row) => row.job.fenceToken === first.job.fenceToken);
+    if (rest.length === 0) return;
+    for (const row of rest) line.rows.splice(line.rows.indexOf(row), 1);
+    if (next === "is unsure") await this.#release(rest, "the row before them was lost");
+    else for (const row of rest) this.#leave(row);
+  }
+
+  #dropLost(line: Line): void {
+    const rest = line.rows.splice(0);
+    this.#lines.delete(line.key);
+    this.#ready = this.#ready.filter((one) => one !== line);
+    this.#stale = this.#stale.filter((one) => one !== line);
+    for (const row of rest) if (row.isLost) this.#leave(row);
+    void this.#release(
+      rest.filter((row) => !row.isLost),
+      "the row before them was lost",
+    );
+  }
+
+  async #release(rows: readonly HeldJob[], why: string): Promise<void> {
+    if (rows.length === 0) return;
+    await Promise.all(
+      rows.map((row) => this.#parts.settle({ job: row.job, outcome: release }, row.deadlineMs)),
+    );
+    for (const row of rows) this.#leave(row);
+    this.#parts.events.emit("jobs:released", { queue: this.#parts.settings.name, count: rows.length, why });
+  }
+
+  #leave(held: HeldJob): void {
+    if (!this.#held.delete(held)) return;
+    const { fenceToken } = held.job;
+    const count = (this.#tokens.get(fenceToken) ?? 1) - 1;
+    if (count === 0) this.#tokens.delete(fenceToken);
+    else this.#tokens.set(fenceToken, count);
+    if (this.#held.size === 0) this.onIdle();
+  }
+}
+
+function endsLine(ending: Ending): "goes on" | "is unsure" {
+  return ending.is === "settled" ? "goes on" : "is unsure";
+}

@@ -1,0 +1,82 @@
+import { DrainedError, HandlerTimeoutError } from "../errors.js";
+import type { Events } from "../events.js";
+import { delayInRange } from "../settings.js";
+import type { CheckedKind, Middleware } from "./handlers.js";
+import { type Ending, type HeldJob, lost, settled, type WorkingJob } from "./held-job.js";
+import { complete, type Outcome, outcomeOf, release } from "./outcome.js";
+
+export interface HandleParts {
+  readonly events: Events;
+  readonly kinds: ReadonlyMap<string, CheckedKind>;
+  readonly middleware: readonly Middleware[];
+}
+
+/** Runs one attempt and never rejects: whatever a handler throws, strings, undefined and hostile objects included, becomes an outcome. */
+export async function handle(parts: HandleParts, held: HeldJob): Promise<Ending> {
+  const { job } = held;
+  const kind = parts.kinds.get(job.kind);
+  if (kind === undefined) return ended(parts, held, noHandler(parts, held));
+  const { id, queue, partitionKey, attempt, fenceToken: token } = job;
+  parts.events.emit("job:started", { queue, id, kind: job.kind, partitionKey, attempt, token });
+  try {
+    const working = held.toWorkingJob();
+    if (parts.middleware.length === 0) await kind.handle(working);
+    else await around(parts.middleware, working, kind);
+    return ended(parts, held, complete);
+  } catch (error) {
+    return ended(parts, held, failure(kind, held, error));
+  }
+}
+
+async function around(
+  middleware: readonly Middleware[],
+  job: WorkingJob,
+  kind: CheckedKind,
+): Promise<unknown> {
+  const from = async (place: number): Promise<unknown> => {
+    const next = middleware[place];
+    return next === undefined ? await kind.handle(job) : await next(job, () => from(place + 1));
+  };
+  return await from(0);
+}
+
+/** A lost lease settles nothing, and what job.transaction has committed stands whatever comes after it. */
+function ended(parts: HandleParts, held: HeldJob, outcome: Outcome): Ending {
+  const { id, queue, kind, attempt } = held.job;
+  const error = "error" in outcome ? outcome.error : null;
+  if (held.isSettled) {
+    if (error !== null) parts.events.emit("job:threw", { queue, id, kind, error });
+    return settled;
+  }
+  if (held.isLost) return lost;
+  if (error !== null)
+    parts.events.emit("job:failed", { queue, id, kind, attempt, outcome: outcome.is, error });
+  return { is: "outcome", outcome };
+}
+
+function failure(kind: CheckedKind, held: HeldJob, error: unknown): Outcome {
+  if (held.abortReason instanceof DrainedError) return release;
+  const isTimeout = held.abortReason instanceof HandlerTimeoutError;
+  const outcome = outcomeOf(isTimeout ? held.abortReason : error);
+  if (outcome.is !== "retry") return outcome;
+  if (held.job.attempt >= kind.attemptsMax) return { is: "dead_letter", error: outcome.error };
+  if (outcome.delayMs !== null || kind.retryDelayMs === null) return outcome;
+  try {
+    const delayMs = kind.retryDelayMs(held.job.attempt, error);
+    return typeof delayMs === "number" ? { ...outcome, delayMs: delayInRange(delayMs) } : outcome;
+  } catch (second) {
+    return { ...outcome, error: `${outcome.error} (and its retryDelayMs threw: ${errorText(second)})` };
+  }
+}
+
+function errorText(error: unknown): string {
+  const outcome = outcomeOf(error);
+  return "error" in outcome ? outcome.error : "";
+}
+
+/** A deploy may bring kinds that an older worker does not know yet, so this is a failed attempt and not a dead letter. */
+function noHandler(parts: HandleParts, held: HeldJob): Outcome {
+  const known = [...parts.kinds.keys()].join(", ");
+  const error = `no handler for the kind ${held.job.kind} on ${held.job.workerId}; it has: ${known}`;
+  return { is: "retry", error, delayMs: null };
+}

@@ -1,0 +1,219 @@
+import { DrainedError, WorkerStateError } from "../errors.js";
+import type { Events } from "../events.js";
+import type { Membership } from "../membership/membership.js";
+import { OwnedBuckets } from "../membership/owned-buckets.js";
+import { Loop } from "../runtime/loop.js";
+import { ClaimAhead } from "./claim-ahead.js";
+import { ClaimActivity } from "./claim-pass.js";
+import { Dispatcher } from "./dispatch.js";
+import { handle } from "./handle.js";
+import type { CheckedKind } from "./handlers.js";
+import { lost } from "./held-job.js";
+import { housekeepIfDue } from "./housekeeping.js";
+import { release } from "./outcome.js";
+import type { QueueSeams } from "./queue-seams.js";
+import { SettleLane } from "./settle-lane.js";
+import { Supervise } from "./supervise.js";
+import type { WorkerSettings } from "./worker-settings.js";
+
+export interface WorkerParts {
+  readonly membership: Membership;
+  readonly kinds: ReadonlyMap<string, CheckedKind>;
+  readonly settings: WorkerSettings;
+  /** Opens the queue; it must exist. */
+  open(): Promise<QueueSeams>;
+  /** Begins to heed signals for this worker; returns what ends that. */
+  heedSignals(): () => void;
+}
+
+export type WorkerState = "new" | "starting" | "working" | "draining" | "stopped";
+
+/** The moving parts of a worker that has started, in the order of a job's life. */
+interface Works {
+  readonly seams: QueueSeams;
+  readonly owned: OwnedBuckets;
+  readonly lane: SettleLane;
+  readonly dispatcher: Dispatcher;
+  readonly claim: ClaimActivity;
+  readonly claimLoop: Loop;
+  readonly superviseLoop: Loop;
+  readonly housekeepingLoop: Loop;
+}
+
+/**
+ * Works on one queue: claims from the buckets it owns, runs handlers, settles, until it is stopped. new -> starting -> working -> draining -> stopped,
+ * once. Made by lh.worker().
+ */
+export class Worker {
+  readonly queueName: string;
+  readonly events: Events;
+  readonly #parts: WorkerParts;
+  #state: WorkerState = "new";
+  #works: Works | null = null;
+  #starting: Promise<void> | null = null;
+  #stopping: Promise<void> | null = null;
+  #ignoreSignals: () => void = () => {};
+
+  constructor(queueName: string, events: Events, parts: WorkerParts) {
+    this.queueName = queueName;
+    this.events = events;
+    this.#parts = parts;
+  }
+
+  get id(): string {
+    return this.#parts.membership.settings.id;
+  }
+
+  get state(): WorkerState {
+    return this.#state;
+  }
+
+  /** What it is doing: handlers running, rows in hand, buckets owned by the ring it sees. */
+  get load(): { readonly running: number; readonly inHand: number; readonly owned: number } {
+    const { dispatcher, owned } = this.#works ?? {};
+    return {
+      running: dispatcher?.running.size ?? 0,
+      inHand: dispatcher?.inHand.size ?? 0,
+      owned: owned?.current.length ?? 0,
+    };
+  }
+
+  /** Enters the registry and begins to work. Resolves when it is in the ring. */
+  async start(): Promise<void> {
+    if (this.#state !== "new") {
+      throw new WorkerStateError(
+        `The worker on ${this.queueName} is ${this.#state}; it starts once. Make another with lh.worker().`,
+      );
+    }
+    this.#state = "starting";
+    this.#starting = this.#begin();
+    try {
+      await this.#starting;
+    } catch (error) {
+      this.#state = "stopped";
+      throw error;
+    }
+  }
+
+  /** Drains: leaves the ring, hands back what was not started, waits for what runs, then leaves the registry. Safe to call again. */
+  async stop(why = "it was told to"): Promise<void> {
+    if (this.#state === "new") this.#state = "stopped";
+    await this.#starting?.catch(() => {});
+    if (this.#state === "stopped" && this.#stopping === null) return;
+    if (this.#works === null) return;
+    this.#stopping ??= this.#drain(this.#works, why);
+    await this.#stopping;
+  }
+
+  async #begin(): Promise<void> {
+    const { membership, settings } = this.#parts;
+    const works = this.#build(await this.#parts.open());
+    this.#works = works;
+    try {
+      await membership.join(this.queueName, {
+        onRing: () => this.#onRing(works),
+        onWake: (buckets) => this.#wake(works, buckets),
+        onSuperseded: () => void this.stop("another process has its id"),
+        load: () => this.load,
+      });
+    } catch (error) {
+      await membership.finish(this.queueName, true).catch(() => {});
+      throw error;
+    }
+    if (settings.handlesSignals) this.#ignoreSignals = this.#parts.heedSignals();
+    this.#state = "working";
+    this.#onRing(works);
+    for (const loop of [works.superviseLoop, works.claimLoop, works.housekeepingLoop]) loop.start();
+    const { concurrency } = settings;
+    this.events.emit("worker:started", { workerId: this.id, queue: this.queueName, concurrency });
+  }
+
+  #build(seams: QueueSeams): Works {
+    const { membership, kinds, settings } = this.#parts;
+    const { concurrency, leaseMs, abortGraceMs, middleware } = settings;
+    const owned = new OwnedBuckets(seams, this.id, membership.roster);
+    const lane = new SettleLane(seams);
+    const parts = { events: this.events, kinds, middleware };
+    const dispatcher = new Dispatcher({
+      clock: seams.clock,
+      events: this.events,
+      settings: seams.settings,
+      concurrency,
+      attempt: (held) => handle(parts, held),
+      timeoutMsOf: (kind) => kinds.get(kind)?.timeoutMs ?? settings.handlerTimeoutMs,
+      settle: (settlement, untilMs) => lane.add(settlement, untilMs),
+      onStale: () => {
+        supervise.renewNow();
+        superviseLoop.wake();
+      },
+      onStarted: (timeoutAtMs) => {
+        if (supervise.isLateFor(timeoutAtMs)) superviseLoop.wake();
+      },
+      onLeft: (held) => {
+        ahead.took(seams.clock.monotonicMs() - held.startedAtMs);
+        if (claim.hasReasonToLook(held)) claimLoop.wake();
+      },
+    });
+    const supervise = new Supervise(seams, { dispatcher, leaseMs, abortGraceMs });
+    const superviseLoop = new Loop(seams, supervise);
+    const ahead = new ClaimAhead(dispatcher, concurrency);
+    const claim = new ClaimActivity(seams, { membership, owned, dispatcher, ahead, leaseMs });
+    const claimLoop = new Loop(seams, claim);
+    const housekeepingLoop = new Loop(seams, {
+      name: "housekeeping",
+      run: () => this.#housekeep(seams),
+    });
+    return { seams, owned, lane, dispatcher, claim, claimLoop, superviseLoop, housekeepingLoop };
+  }
+
+  async #housekeep(seams: QueueSeams): Promise<number> {
+    const { housekeepingMs } = this.#parts.settings;
+    await housekeepIfDue({ ...seams, schema: seams.settings.schema }, housekeepingMs * 0.9);
+    return housekeepingMs * (1 - 0.1 * seams.random.fraction());
+  }
+
+  #onRing(works: Works): void {
+    if (this.#state !== "working") return;
+    if (works.owned.rebuild().length > 0) this.#wake(works, null);
+  }
+
+  #wake(works: Works, buckets: readonly number[] | null): void {
+    works.claim.wakeFor(buckets);
+    works.claimLoop.wake();
+  }
+
+  async #drain(works: Works, why: string): Promise<void> {
+    const { membership, settings } = this.#parts;
+    const { dispatcher, lane, seams } = works;
+    this.#state = "draining";
+    const running = dispatcher.running.size;
+    this.events.emit("worker:draining", { workerId: this.id, queue: this.queueName, running, why });
+    const left = membership.leave(this.queueName).catch(() => {});
+    await Promise.all([works.claimLoop.stop(), works.housekeepingLoop.stop()]);
+    await Promise.all([left, dispatcher.stop()]);
+    await this.#untilIdle(works, settings.drainLimitMs);
+    for (const held of dispatcher.running) held.abort(new DrainedError(held.job.id, settings.drainLimitMs));
+    await this.#untilIdle(works, settings.abortGraceMs);
+    for (const held of dispatcher.running)
+      held.give(held.isLost ? lost : { is: "outcome", outcome: release });
+    await this.#untilIdle(works, settings.leaseMs);
+    await works.superviseLoop.stop();
+    await lane.idle();
+    const isClean = dispatcher.inHand.size === 0 && !works.claim.isUnsure;
+    await membership.finish(this.queueName, isClean).catch(() => {});
+    this.#ignoreSignals();
+    this.#state = "stopped";
+    seams.events.emit("worker:stopped", { workerId: this.id, queue: this.queueName, isClean });
+  }
+
+  /** Until nothing is running and every outcome is written, or so long. */
+  async #untilIdle(works: Works, limitMs: number): Promise<void> {
+    const { clock } = works.seams;
+    const untilMs = clock.monotonicMs() + limitMs;
+    while (works.dispatcher.inHand.size > 0 && clock.monotonicMs() < untilMs) {
+      const idle = new AbortController();
+      works.dispatcher.onIdle = () => idle.abort();
+      await clock.sleep(untilMs - clock.monotonicMs(), idle.signal);
+    }
+  }
+}
