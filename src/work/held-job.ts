@@ -35,6 +35,9 @@ export class HeldJob {
   /** Its handler has ended; its outcome is being written. */
   isEnding = false;
   isSettled = false;
+  isInTransaction = false;
+  /** A renewal did not find it while its transaction was open. */
+  isSuspected = false;
   isLost = false;
   /** Its outcome could not be written: the row may still carry our name. */
   isUnsettled = false;
@@ -61,9 +64,14 @@ export class HeldJob {
       },
       transaction: async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
         if (held.isLost) throw new LeaseLostError(held.job.id, held.job.fenceToken);
-        const result = await held.job.transaction(work);
-        held.isSettled = true;
-        return result;
+        held.isInTransaction = true;
+        try {
+          const result = await held.job.transaction(work);
+          held.isSettled = true;
+          return result;
+        } finally {
+          held.isInTransaction = false;
+        }
       },
     });
   }

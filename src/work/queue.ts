@@ -15,7 +15,7 @@ import { checkTotal, type EnqueueOptions, type NewJob, type NewJobInput, newJob 
 import { complete, type Outcome, outcomeOf, release } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
 import type { QueueSettings } from "./queue-settings.js";
-import { type Renewal, renew } from "./renew.js";
+import { announceLost, type Renewal, renew } from "./renew.js";
 import { type Settlement, settle } from "./settle.js";
 import type { ClaimedJobOf, JobInput, JobRecordOf, JobTypes, KindOf } from "./typed-jobs.js";
 
@@ -112,8 +112,9 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   }
 
   async renew(job: HeldJob, leaseMs?: number): Promise<Renewal> {
-    const [renewal] = await renew(this.#seams, [job], leaseMs);
-    return renewal ?? { id: job.id, state: "lost" };
+    const [renewal = { id: job.id, state: "lost" as const }] = await renew(this.#seams, [job], leaseMs);
+    if (renewal.state === "lost") announceLost(this.#seams, job);
+    return renewal;
   }
 
   async stats(): Promise<QueueStats> {

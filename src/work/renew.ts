@@ -28,13 +28,15 @@ export async function renew(
     if (row.state === "renewed" && row.lease_expires_at !== null) {
       return { id: row.id, state: "renewed", leaseExpiresAt: row.lease_expires_at };
     }
-    if (row.state === "busy") return { id: row.id, state: "busy" };
-    seams.events.emit("lease:lost", {
-      queue: seams.settings.name,
-      id: row.id,
-      token: BigInt(row.token),
-      during: "renew",
-    });
-    return { id: row.id, state: "lost" };
+    return { id: row.id, state: row.state === "busy" ? "busy" : "lost" };
   });
+}
+
+/** For whoever has made sure that it is not its own settle that took the row away. */
+export function announceLost(
+  seams: Pick<QueueSeams, "events" | "settings">,
+  job: Pick<ClaimedJob, "id" | "fenceToken">,
+): void {
+  const queue = seams.settings.name;
+  seams.events.emit("lease:lost", { queue, id: job.id, token: job.fenceToken, during: "renew" });
 }

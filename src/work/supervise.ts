@@ -5,7 +5,7 @@ import type { Dispatcher } from "./dispatch.js";
 import { type HeldJob, lost } from "./held-job.js";
 import { outcomeOf } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
-import { renew } from "./renew.js";
+import { announceLost, renew } from "./renew.js";
 
 export interface SuperviseParts {
   readonly dispatcher: Dispatcher;
@@ -96,11 +96,20 @@ export class Supervise implements Activity {
     for (const held of rows) {
       const state = byId.get(held.job.id)?.state;
       if (state === "renewed") held.deadlineMs = leaseDeadlineMs(startedAtMs, this.#parts.leaseMs);
-      else if (state === "lost" && !held.isEnding && !held.isSettled) this.#lose(held, startedAtMs);
+      else if (state === "lost" && this.#isReallyLost(held)) this.#lose(held, startedAtMs);
     }
   }
 
+  /** A row that its own job.transaction is just completing looks lost; one that still looks so at the next renewal is. */
+  #isReallyLost(held: HeldJob): boolean {
+    if (held.isEnding || held.isSettled) return false;
+    if (!held.isInTransaction || held.isSuspected) return true;
+    held.isSuspected = true;
+    return false;
+  }
+
   #lose(held: HeldJob, nowMs: number): void {
+    if (!held.isLost) announceLost(this.#seams, held.job);
     held.lose();
     held.giveUpAtMs = nowMs + this.#parts.abortGraceMs;
   }

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { connect, retryAfter, type Worker } from "../../src/index.js";
 
 /**
@@ -25,6 +26,8 @@ export interface FleetSettings {
   readonly concurrency?: number;
   readonly leaseMs?: number;
   readonly drainLimitMs?: number;
+  /** Believes that nobody else is alive, whatever the registry says: a ring of its own. */
+  readonly seesOnlyItself?: boolean;
   /** Tell the parent of starts and ends; off where the load is high and only counts matter. */
   readonly tells?: boolean;
 }
@@ -52,9 +55,28 @@ process.on("disconnect", () => process.exit(0));
 const now = (): number => performance.timeOrigin + performance.now();
 const tell = (message: FleetMessage): void => void (process.connected && process.send?.(message));
 
+/** A pool that leaves everybody else out of the list of members. */
+function lonelyPool(): pg.Pool {
+  const pool = new pg.Pool({ connectionString: settings.url, max: 10 });
+  pool.on("connect", (client) => {
+    const query = client.query.bind(client) as (
+      ...given: unknown[]
+    ) => Promise<pg.QueryResult<{ id: string }>>;
+    const filtered = async (...given: unknown[]): Promise<unknown> => {
+      const result = await query(...given);
+      const name = (given[0] as { name?: string }).name ?? "";
+      if (name.startsWith("lh_list_members"))
+        result.rows = result.rows.filter((row) => row.id === settings.workerId);
+      return result;
+    };
+    Object.assign(client, { query: filtered });
+  });
+  return pool;
+}
+
 const { url, directUrl, schema, workerId, heartbeatMs, ttlMs } = settings;
 const lh = await connect({
-  url,
+  ...(settings.seesOnlyItself === true ? { pool: lonelyPool() } : { url }),
   schema,
   workerId,
   ...(directUrl === undefined ? {} : { directUrl }),

@@ -110,6 +110,8 @@ function record(fleet: Fleet, worker: string, message: Exclude<FleetMessage, { i
 export class Load {
   readonly keys: readonly string[];
   readonly #next = new Map<string, number>();
+  /** When each job of a key had committed, by its number. */
+  readonly committedAt: Map<string, number[]> = new Map();
   readonly #world: World;
   #turn = 0;
   #isOn = false;
@@ -139,6 +141,12 @@ export class Load {
       return { kind: "work", payload: { n, ...job }, partitionKey };
     });
     await inbox.enqueueMany(jobs);
+    const at = now();
+    for (const { partitionKey, payload } of jobs) {
+      const times = this.committedAt.get(partitionKey) ?? [];
+      times[payload.n] = at;
+      this.committedAt.set(partitionKey, times);
+    }
   }
 
   /** So many a second until stop(), in small batches; what the clock missed is caught up with. */

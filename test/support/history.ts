@@ -102,3 +102,26 @@ export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
+
+/**
+ * How long each start waited for nothing but a worker: since its job had committed and the one before it had ended. By key, in the order of the
+ * starts. First attempts only.
+ */
+export function pausesOf(
+  told: readonly Told[],
+  committedAt: ReadonlyMap<string, readonly number[]>,
+): ReadonlyMap<string, readonly { readonly at: number; readonly pauseMs: number }[]> {
+  const endedAt = new Map<string, number>();
+  const pauses = new Map<string, { at: number; pauseMs: number }[]>();
+  for (const one of inOrder(told)) {
+    if (one.is === "end") {
+      endedAt.set(one.key, one.at);
+    } else if (one.attempt === 1) {
+      const since = Math.max(committedAt.get(one.key)?.[one.n] ?? 0, endedAt.get(one.key) ?? 0);
+      const list = pauses.get(one.key) ?? [];
+      list.push({ at: one.at, pauseMs: Math.max(0, one.at - since) });
+      pauses.set(one.key, list);
+    }
+  }
+  return pauses;
+}

@@ -25,8 +25,9 @@ export interface World {
 
 let count = 0;
 
-export async function setup(options: ConnectOptions = {}): Promise<World> {
-  const url = inject("databaseUrl");
+/** On the server of the test run, or on another one. */
+export async function setup(options: ConnectOptions = {}, server?: string): Promise<World> {
+  const url = server ?? inject("databaseUrl");
   const schema = `t${process.pid}_${++count}_${Math.random().toString(36).slice(2, 8)}`;
   const admin = new pg.Pool({ connectionString: url, max: 2 });
   admin.on("error", () => {});

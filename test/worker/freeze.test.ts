@@ -1,0 +1,76 @@
+import { expect, onTestFinished, test } from "vitest";
+import { Load, openFleet, untilDrained } from "../support/fleet.js";
+import { findingsOf } from "../support/history.js";
+import { isLong } from "../support/length.js";
+import { watchingProxy } from "../support/watching-proxy.js";
+import { setup } from "../support/world.js";
+
+/**
+ * A worker is frozen past its lease and its TTL, at each step of a job, and wakes up when its rows have long been somebody else's. Everything it
+ * writes then must be refused, and it must not start another of the rows it still believes to hold.
+ */
+
+/** What the statement of each step contains; a settle inside of job.transaction is sent as text. */
+const steps = ["lh_claim_jobs", "handle", "lh_renew_jobs", "given_back as"] as const;
+const frozenMs = 2_000;
+
+test("a worker that was frozen past its lease changes nothing and starts nothing it has lost", async () => {
+  const world = await setup();
+  await world.queue();
+  await world.sql(`create table leasehold.effects (at bigserial, key text, n int, token bigint)`);
+  const proxy = await watchingProxy(world.url);
+  onTestFinished(() => proxy.close());
+  const fleet = openFleet(world, { heartbeatMs: 400, ttlMs: 1_200, leaseMs: 1_500, concurrency: 4 });
+  const frozen = await fleet.add("frozen", { url: proxy.url });
+  await fleet.add("healthy");
+  const load = new Load(world, 60);
+  load.start(50, { workMs: 60, effect: true });
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const freezes = isLong ? 50 : 6;
+  for (let i = 0; i < freezes; i++) {
+    const step = steps[i % steps.length] ?? "handle";
+    await untilAt(step, { proxy, told: () => fleet.told.filter((one) => one.worker === "frozen").length });
+    frozen.child.kill("SIGSTOP");
+    await new Promise((resolve) => setTimeout(resolve, frozenMs));
+    frozen.child.kill("SIGCONT");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+  }
+  await load.stop();
+  await untilDrained(world);
+  const effects = await world.sql<{ key: string; n: number; token: string }>(
+    `select key, n, token::text from leasehold.effects order by at`,
+  );
+  const last = new Map<string, { n: number; token: bigint }>();
+  const stale: string[] = [];
+  for (const { key, n, token } of effects) {
+    const before = last.get(key) ?? { n: -1, token: 0n };
+    if (n !== before.n + 1 || BigInt(token) < before.token) stale.push(`${key} #${n} under ${token}`);
+    last.set(key, { n, token: BigInt(token) });
+  }
+  expect(stale).toEqual([]);
+  expect(effects.length).toBe(load.enqueued);
+  // A start under a token lower than one already seen for the key would be a row started after it was lost.
+  expect(findingsOf(fleet).fallingTokens).toEqual([]);
+  const lost = fleet.events.filter((one) => one.worker === "frozen" && one.name === "lease:lost").length;
+  process.stdout.write(`freeze: ${JSON.stringify({ freezes, jobs: effects.length, leasesLost: lost })}\n`);
+  expect(lost).toBeGreaterThan(0);
+}, 400_000);
+
+/** Resolves when the worker is just at the step. A renewal comes with the next renewal of the lease; the others come all the time. */
+async function untilAt(
+  step: (typeof steps)[number],
+  at: { readonly proxy: Awaited<ReturnType<typeof watchingProxy>>; readonly told: () => number },
+): Promise<void> {
+  if (step === "handle") {
+    const before = at.told();
+    while (at.told() === before) await new Promise((resolve) => setTimeout(resolve, 1));
+    return;
+  }
+  await new Promise<void>((resolve) => {
+    // The statement reaches the server a moment after the process has been stopped.
+    at.proxy.before(step, () => {
+      resolve();
+      return new Promise((go) => setTimeout(go, 30));
+    });
+  });
+}
