@@ -1,15 +1,39 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
+/** What both groups of tests have in common. */
+const common = {
+  exclude: ["**/node_modules/**", "build/**", "dist/**"],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  pool: "forks",
+} as const;
+
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "build/**", "dist/**"],
     globalSetup: ["test/support/global-setup.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    pool: "forks",
     reporters: ["default", "./test/support/skips-reporter.ts"],
-    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: "queue",
+          include: ["test/**/*.test.ts"],
+          exclude: [...common.exclude, "test/worker/**"],
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // Fleets of processes, whose figures count: one file at a time, with the machine to itself.
+        test: {
+          ...common,
+          name: "worker",
+          include: ["test/worker/**/*.test.ts"],
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });
 

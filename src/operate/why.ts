@@ -1,7 +1,9 @@
 import { explainJob } from "../database/statements.generated.js";
+import { ringOf } from "../membership/owned-buckets.js";
 import type { JobRecord } from "../work/job.js";
 import type { QueueSeams } from "../work/queue-seams.js";
 import { get } from "./list.js";
+import { listWorkers, type WorkerRow } from "./workers.js";
 
 /** Why a job is where it is: a reason to branch on, a sentence to read at 3 a.m., and the rows it speaks of. */
 export interface Why {
@@ -19,6 +21,7 @@ export interface Why {
     | "backoff"
     | "blocked"
     | "no_workers"
+    | "no_owner"
     | "ready";
   readonly words: string;
   readonly job: JobRecord | null;
@@ -40,7 +43,7 @@ export async function why(seams: QueueSeams, id: string): Promise<Why> {
     seams.bind(explainJob, { id: job.id, now: seams.clock.databaseNow() }),
   );
   if (facts === undefined) return finished(job);
-  const { reason, words } = explain(job, facts);
+  const { reason, words } = explain(job, facts) ?? (await explainReady(seams, job));
   return {
     reason,
     words,
@@ -58,7 +61,8 @@ function finished(job: JobRecord): Why {
   return { reason, words, job, blockedBy: null, ahead: 0 };
 }
 
-function explain(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> {
+/** Null when nothing stands in the way. */
+function explain(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> | null {
   if (job.status === "dead_letter") return deadLettered(job);
   if (job.status === "processing") return running(job, facts);
   if (facts.paused_at !== null) {
@@ -81,10 +85,22 @@ function explain(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> {
       words: `It is first in line and due, but no worker is registered and alive. Start one, or claim by hand.`,
     };
   }
-  return {
-    reason: "ready",
-    words: `It is first in line and due since ${time(job.availableAt)}; the owner of bucket ${job.bucket} takes it next.`,
-  };
+  return null;
+}
+
+/** Who should take it: the owner of its bucket, by the registry as it is now. */
+async function explainReady(seams: QueueSeams, job: JobRecord): Promise<Pick<Why, "reason" | "words">> {
+  const { name } = seams.settings;
+  const isLive = (worker: WorkerRow): boolean =>
+    worker.state === "alive" && worker.expiresInMs > 0 && worker.queues.includes(name);
+  const ring = ringOf(seams.settings, (await listWorkers(seams)).filter(isLive));
+  const owner = ring.owners[job.bucket] ?? null;
+  const first = `It is first in line and due since ${time(job.availableAt)}`;
+  if (owner === null) {
+    const words = `${first}, but no live worker may own bucket ${job.bucket}: their regions are excluded.`;
+    return { reason: "no_owner", words };
+  }
+  return { reason: "ready", words: `${first}; ${owner}, the owner of bucket ${job.bucket}, takes it next.` };
 }
 
 function scheduled(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> {

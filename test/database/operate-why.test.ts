@@ -122,7 +122,7 @@ describe("a job that waits", () => {
     await register(world, "w1", "alive");
     const why = await inbox.why(id);
     expect(why.reason).toBe("ready");
-    expect(why.words).toContain(`the owner of bucket ${why.job!.bucket} takes it next`);
+    expect(why.words).toContain(`w1, the owner of bucket ${why.job!.bucket}, takes it next`);
   });
 
   test("ready in a queue with order none, whatever else has its key", async () => {

@@ -3,7 +3,7 @@ import { inject, onTestFinished, test } from "vitest";
 import { setup } from "../support/world.js";
 
 /** Every TypeScript block of the README and the docs runs, in order, against a database of its own. */
-const pages = ["README.md", "docs/operating.md"];
+const pages = ["README.md", "docs/operating.md", "docs/workers.md"];
 const root = new URL("../../", import.meta.url);
 
 test.each(pages)("the examples in %s run", async (page) => {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { type Fleet, type FleetProcess, Load, now, openFleet, untilDrained } from "../support/fleet.js";
+import { type Fleet, type FleetProcess, now, openFleet } from "../support/fleet.js";
 import { findingsOf, percentile, startsOf } from "../support/history.js";
 import { isLong } from "../support/length.js";
+import { Load, untilDrained } from "../support/load.js";
 import { setup, type World } from "../support/world.js";
 
 /**

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
-import { Load, openFleet, untilDrained } from "../support/fleet.js";
+import { openFleet } from "../support/fleet.js";
 import { findingsOf } from "../support/history.js";
 import { isLong } from "../support/length.js";
+import { Load, untilDrained } from "../support/load.js";
 import { watchingProxy } from "../support/watching-proxy.js";
 import { setup } from "../support/world.js";
 

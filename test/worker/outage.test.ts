@@ -1,9 +1,10 @@
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../../src/embedded.js";
-import { type Fleet, Load, now, openFleet, untilDrained } from "../support/fleet.js";
+import { type Fleet, now, openFleet } from "../support/fleet.js";
 import { findingsOf } from "../support/history.js";
 import { isLong } from "../support/length.js";
+import { Load, untilDrained } from "../support/load.js";
 import { setup, type World } from "../support/world.js";
 
 /** The database goes away under a working fleet: every backend ended twice a second, then the server restarted the hard way, five times. */

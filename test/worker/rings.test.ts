@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { bucketsOf, ringLimit } from "../../src/membership/ring.js";
-import { type Fleet, Load, now, openFleet, untilDrained } from "../support/fleet.js";
+import { type Fleet, now, openFleet } from "../support/fleet.js";
 import { findingsOf } from "../support/history.js";
 import { isLong } from "../support/length.js";
+import { Load, untilDrained } from "../support/load.js";
 import { setup, type World } from "../support/world.js";
 
 test("workers that each believe to be alone keep order and exclusivity all the same", async () => {

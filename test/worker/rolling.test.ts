@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { Load, now, openFleet, untilDrained } from "../support/fleet.js";
+import { now, openFleet } from "../support/fleet.js";
 import { findingsOf, pausesOf, percentile } from "../support/history.js";
 import { isLong } from "../support/length.js";
+import { Load, untilDrained } from "../support/load.js";
 import { setup } from "../support/world.js";
 
 test("a rolling restart repeats nothing, loses nothing, keeps order, and pauses no key for long", async () => {
