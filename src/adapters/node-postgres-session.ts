@@ -22,7 +22,7 @@ async function open(settings: SessionSettings, listener: SessionListener): Promi
     keepAlive: true,
     application_name: "leasehold session",
   });
-  let isOver = false;
+  let isOver = true; // Until it is connected, connect() tells what is wrong.
   const lose = (reason: string): void => {
     if (isOver) return;
     isOver = true;
@@ -34,8 +34,8 @@ async function open(settings: SessionSettings, listener: SessionListener): Promi
   client.on("notification", ({ channel, payload }) => listener.onNotice(channel, payload ?? ""));
   try {
     await client.connect();
+    isOver = false;
   } catch (error) {
-    isOver = true;
     end(client);
     throw fromDriver(error, "the session", false);
   }

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { runOn } from "../database/run-on.js";
-import { ClosedError, DatabaseRefusedError } from "../errors.js";
+import { ClosedError, DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Database, Query, Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
@@ -68,7 +68,10 @@ export class NodePostgres implements Database {
 
   async transaction<T>(work: (tx: Tx) => Promise<T>, whose: "ours" | "theirs" = "theirs"): Promise<T> {
     if (whose === "ours") return await this.#transact(work, whose);
-    await this.#permits.take();
+    if (!(await this.#permits.take())) {
+      const cause = new Error("Every connection that users may have is in a transaction.");
+      throw new DatabaseUnavailableError("begin", false, { cause });
+    }
     try {
       return await this.#transact(work, whose);
     } finally {
@@ -99,7 +102,8 @@ export class NodePostgres implements Database {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (this.#isOwnPool) await this.#pool.end();
+    // Clients of a pool of ours may still break while they say goodbye, so its listeners stay.
+    if (this.#isOwnPool) return await this.#pool.end();
     this.#pool.off("error", this.#onIdleError);
     this.#pool.off("connect", ignoreLateErrors);
   }
@@ -163,24 +167,42 @@ export class NodePostgres implements Database {
   }
 }
 
-/** So many at a time; the others wait in the order in which they came. */
+/** So many at a time; the others wait in the order in which they came, as long as for a connection. */
 class Permits {
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
   #left: number;
 
   constructor(count: number) {
     this.#left = count;
   }
 
-  async take(): Promise<void> {
-    if (this.#left > 0) this.#left--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /** False when none came free in time. */
+  async take(): Promise<boolean> {
+    if (this.#left > 0) {
+      this.#left--;
+      return true;
+    }
+    return await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(go);
+        resolve(false);
+      }, defaults.connectTimeoutMs);
+      const go = (): void => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      this.#waiting.add(go);
+    });
   }
 
   give(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#left++;
-    else next();
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#left++;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
   }
 }
 

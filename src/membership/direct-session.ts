@@ -65,7 +65,8 @@ export class DirectSession {
   /** Opens a session when there is none, and takes its lock. True when a new one was opened: what was notified before it is lost. */
   async open(): Promise<boolean> {
     if (this.#state !== "closed") return false;
-    const session = await this.#seams.sessions.open({
+    let session: Session | null = null;
+    session = await this.#seams.sessions.open({
       onNotice: (channel, payload) => this.#onNotice(channel, payload),
       onLost: (reason) => this.#onLost(session, reason),
     });
@@ -140,8 +141,8 @@ export class DirectSession {
     else this.#listener.onWake(payload);
   }
 
-  #onLost(session: Session, reason: string): void {
-    if (this.#session !== session) return;
+  #onLost(session: Session | null, reason: string): void {
+    if (session === null || this.#session !== session) return;
     this.#forget();
     this.#seams.events.emit("session:lost", { workerId: this.#workerId, reason });
     this.#listener.onLost();

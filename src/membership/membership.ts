@@ -51,6 +51,8 @@ export class Membership {
   readonly #sessionLoop: Loop;
   readonly #watch: Loop;
   #isSuperseded = false;
+  /** Joining and finishing happen one after another: the first enters the registry, the last leaves it. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(seams: MembershipSeams, settings: MemberSettings, version: string) {
     this.settings = settings;
@@ -91,11 +93,7 @@ export class Membership {
 
   /** Enters the registry, or adds a queue to what this process works on. Resolves with the roster read. */
   async join(queue: string, participant: Participant): Promise<void> {
-    const isFirst = this.#participants.size === 0;
-    this.#participants.set(queue, participant);
-    if (isFirst) await this.#enter(queue);
-    else if (!(await this.record.changeQueues({ add: queue }))) this.#heartbeat.wake();
-    await this.roster.run();
+    await this.#inTurn(() => this.#join(queue, participant));
   }
 
   /** Out of the ring of this queue, at once. The process stays registered until finish(). */
@@ -105,6 +103,30 @@ export class Membership {
 
   /** The participant has nothing in hand any more; with the last one the process leaves the registry. */
   async finish(queue: string, isClean: boolean): Promise<void> {
+    await this.#inTurn(() => this.#finish(queue, isClean));
+  }
+
+  /** A claim was refused because this worker is marked dead: find out now. */
+  suspectDeath(): void {
+    this.trust.shut();
+    this.#heartbeat.wake();
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => {});
+    await mine;
+  }
+
+  async #join(queue: string, participant: Participant): Promise<void> {
+    const isFirst = this.#participants.size === 0;
+    this.#participants.set(queue, participant);
+    if (isFirst) await this.#enter(queue);
+    else if (!(await this.record.changeQueues({ add: queue }))) this.#heartbeat.wake();
+    await this.roster.run();
+  }
+
+  async #finish(queue: string, isClean: boolean): Promise<void> {
     this.#participants.delete(queue);
     if (this.#participants.size > 0) return;
     await Promise.all([
@@ -119,12 +141,6 @@ export class Membership {
       await this.#session.close();
       this.trust.end();
     }
-  }
-
-  /** A claim was refused because this worker is marked dead: find out now. */
-  suspectDeath(): void {
-    this.trust.shut();
-    this.#heartbeat.wake();
   }
 
   async #enter(queue: string): Promise<void> {

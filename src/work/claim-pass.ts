@@ -140,7 +140,8 @@ export class ClaimActivity implements Activity {
   #note(wokenBuckets: readonly number[], pass: ClaimPass, appetite: Appetite): void {
     const { dispatcher } = this.#parts;
     this.#isMore = pass.jobs.length >= appetite.limit || pass.retriesLeft > 0;
-    dispatcher.reserve(pass.jobs.some((job) => job.attempt > 1) ? 0 : pass.retriesLeft);
+    const waiting = appetite.suspects === 0 ? Math.min(1, pass.retriesLeft) : pass.retriesLeft;
+    dispatcher.reserve(pass.jobs.some((job) => job.attempt > 1) ? 0 : waiting);
     for (const bucket of wokenBuckets) if (dispatcher.holdsIn(bucket)) this.#lookAgain.add(bucket);
   }
 
@@ -148,7 +149,6 @@ export class ClaimActivity implements Activity {
     const { clock } = this.#seams;
     const found = pass.jobs.length > 0;
     if (found) {
-      this.#looks = 0;
       this.#elsewhere = 0;
       await this.#wish.found(this.#isMore);
     }

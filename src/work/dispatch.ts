@@ -150,8 +150,8 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** Starts nothing more and hands back what was not started. Resolves with how many rows went back. */
-  async stop(): Promise<number> {
+  /** Starts nothing more and hands back what was not started, trying so long. Resolves with how many rows went back. */
+  async stop(untilMs: number): Promise<number> {
     this.#isStopped = true;
     this.#ready = [];
     this.#stale = [];
@@ -161,6 +161,7 @@ export class Dispatcher {
       waiting.push(...line.rows.splice(isBusy ? 1 : 0));
     }
     for (const [key, line] of this.#lines) if (line.rows.length === 0) this.#lines.delete(key);
+    for (const row of waiting) row.deadlineMs = Math.min(row.deadlineMs, untilMs);
     await this.#release(waiting, "the worker stops");
     return waiting.length;
   }

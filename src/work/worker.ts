@@ -184,21 +184,20 @@ export class Worker {
 
   async #drain(works: Works, why: string): Promise<void> {
     const { membership, settings } = this.#parts;
-    const { dispatcher, lane, seams } = works;
+    const { dispatcher, seams } = works;
     this.#state = "draining";
     const running = dispatcher.running.size;
     this.events.emit("worker:draining", { workerId: this.id, queue: this.queueName, running, why });
     const left = membership.leave(this.queueName).catch(() => {});
     await Promise.all([works.claimLoop.stop(), works.housekeepingLoop.stop()]);
-    await Promise.all([left, dispatcher.stop()]);
+    await Promise.all([left, dispatcher.stop(seams.clock.monotonicMs() + settings.drainLimitMs)]);
     await this.#untilIdle(works, settings.drainLimitMs);
     for (const held of dispatcher.running) held.abort(new DrainedError(held.job.id, settings.drainLimitMs));
     await this.#untilIdle(works, settings.abortGraceMs);
     for (const held of dispatcher.running)
       held.give(held.isLost ? lost : { is: "outcome", outcome: release });
-    await this.#untilIdle(works, settings.leaseMs);
+    await this.#untilIdle(works, Math.min(settings.leaseMs, settings.drainLimitMs));
     await works.superviseLoop.stop();
-    await lane.idle();
     const isClean = dispatcher.inHand.size === 0 && !works.claim.isUnsure;
     await membership.finish(this.queueName, isClean).catch(() => {});
     this.#ignoreSignals();
