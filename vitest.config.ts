@@ -1,12 +1,8 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 /** What both groups of tests have in common. */
-const common = {
-  exclude: ["**/node_modules/**", "build/**", "dist/**"],
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-  pool: "forks",
-} as const;
+const common = { testTimeout: 60_000, hookTimeout: 60_000, pool: "forks" } as const;
+const exclude = ["**/node_modules/**", "build/**", "dist/**"];
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -18,7 +14,7 @@ const config: ViteUserConfig = defineConfig({
           ...common,
           name: "queue",
           include: ["test/**/*.test.ts"],
-          exclude: [...common.exclude, "test/worker/**"],
+          exclude: [...exclude, "test/worker/**"],
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
@@ -29,6 +25,7 @@ const config: ViteUserConfig = defineConfig({
           ...common,
           name: "worker",
           include: ["test/worker/**/*.test.ts"],
+          exclude,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },

@@ -1,117 +1,105 @@
-import { startPostgres } from "../src/embedded.js";
-import { connect, type HeldJob, type Leasehold } from "../src/index.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LeaseholdError } from "../src/index.js";
+import { AlreadyRunningError } from "./demo/company.js";
+import { openDatabase } from "./demo/database.js";
+import { eventLine, figuresLine, isBroken, isWorthALine, summary } from "./demo/lines.js";
+import { Demo } from "./demo/run.js";
+import { Terminal } from "./demo/terminal.js";
+import { view } from "./demo/view.js";
 
-/** What `npm start` shows: a receipt and a refund for one order, in order, on a PostgreSQL of its own. */
+/**
+ * What `npm start` shows: a shop that makes orders, three worker processes that work on them, and what becomes of the promises when workers are killed,
+ * added and drained. In a terminal as a live view, elsewhere as a line a second. LEASEHOLD_DEMO_SECONDS ends it after so long.
+ */
 
-interface Jobs {
-  "receipt.send": { order: number; to: string };
-  "refund.pay": { order: number; cents: number };
-}
+const drawEveryMs = 250;
+const lineEveryMs = 1_000;
+const impatientMs = 1_000;
 
-const say = (line = ""): void => void process.stdout.write(`${line}\n`);
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function main(): Promise<void> {
-  const given = process.env.DATABASE_URL;
-  if (given) {
-    say("Using the database in DATABASE_URL.");
-    await withDatabase(given);
-    return;
+  const stop = stopSignal();
+  try {
+    const database = await openDatabase(say);
+    try {
+      const demo = await Demo.prepare(database);
+      const end = await (Terminal.isAvailable ? inTerminal(demo, stop) : inLines(demo, stop));
+      for (const line of end) say(line);
+    } finally {
+      await database.stop();
+    }
+  } catch (error) {
+    if (!(error instanceof LeaseholdError || error instanceof AlreadyRunningError)) throw error;
+    const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
+    process.stderr.write(`${error.message}${cause}\n`);
+    process.exitCode = 1;
   }
-  say("Starting an embedded PostgreSQL (the first time takes a second) ...");
-  const server = await startPostgres({
-    dataDirectory: ".leasehold/postgres",
-    log: unusual,
+}
+
+/** Aborts at SIGINT, SIGTERM or the end of the time given. Who asks again, and is not npm passing on the same key press, ends it at once. */
+function stopSignal(): AbortController {
+  const stop = new AbortController();
+  let askedAtMs = Number.POSITIVE_INFINITY;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => {
+      if (Date.now() - askedAtMs > impatientMs) process.exit(1);
+      askedAtMs = Math.min(askedAtMs, Date.now());
+      stop.abort();
+    });
+  }
+  // Nobody reads on, as with `npm start | head`.
+  process.stdout.on("error", () => stop.abort());
+  return stop;
+}
+
+async function inTerminal(demo: Demo, stop: AbortController): Promise<readonly string[]> {
+  const draw = (): void => terminal.draw(view(demo.figures.snapshot(), terminal.size));
+  const acts: Readonly<Record<string, () => void>> = {
+    k: () => demo.kill(),
+    a: () => demo.add(),
+    d: () => demo.drainOne(),
+    p: () => void demo.pauseOrResume(),
+    q: () => stop.abort(),
+  };
+  const terminal = new Terminal({
+    onKey: (key) => {
+      acts[key]?.();
+      draw();
+    },
+    onResize: draw,
   });
-  say(`PostgreSQL ${server.version} is at ${server.url}; its data stay in ${server.dataDirectory}`);
+  terminal.open();
+  const drawing = setInterval(draw, drawEveryMs);
   try {
-    await withDatabase(server.url);
-    if (process.stdin.isTTY) await untilInterrupted();
+    return await untilStopped(demo, stop.signal);
   } finally {
-    await server.stop();
+    clearInterval(drawing);
+    terminal.close();
   }
 }
 
-/** The server's own log is for its operator; what the launcher has to say is for the reader. */
-function unusual(line: string): void {
-  if (!/\[\d+\]/.test(line)) say(`  ${line}`);
-}
-
-async function withDatabase(url: string): Promise<void> {
-  const lh = await connect({ url });
+async function inLines(demo: Demo, stop: AbortController): Promise<readonly string[]> {
+  demo.journal.onEntry = (entry) => {
+    if (isWorthALine(entry)) say(eventLine(entry));
+  };
+  const telling = setInterval(() => say(figuresLine(demo.figures.snapshot())), lineEveryMs);
   try {
-    const applied = await lh.migrate();
-    say(
-      applied > 0
-        ? `Applied ${applied} migrations to the schema ${lh.schema}.`
-        : `The schema ${lh.schema} is up to date.`,
-    );
-    await sellAndRefund(lh);
-    explain(url, lh.schema);
+    return await untilStopped(demo, stop.signal);
   } finally {
-    await lh.close();
+    clearInterval(telling);
   }
 }
 
-async function sellAndRefund(lh: Leasehold): Promise<void> {
-  const inbox = await lh.queue<Jobs>("inbox", { order: "key" });
-  const partitionKey = "order:9182";
-  say();
-  say(`Enqueue a receipt and a refund for ${partitionKey}, the receipt twice:`);
-  const run = Date.now();
-  const receipt = { order: 9182, to: "kim@example.com" };
-  const once = { partitionKey, idempotencyKey: `receipt:9182:${run}` };
-  for (const answer of [
-    await inbox.enqueue("receipt.send", receipt, once),
-    await inbox.enqueue("receipt.send", receipt, once),
-  ]) {
-    say(
-      `  receipt.send  ${answer.id}  ${answer.duplicate ? "duplicate: the first one answers for its key" : "enqueued"}`,
-    );
-  }
-  const refund = await inbox.enqueue("refund.pay", { order: 9182, cents: 4_200 }, { partitionKey });
-  say(`  refund.pay    ${refund.id}  enqueued`);
-  say(`Why is the refund not running? ${(await inbox.why(refund.id)).words}`);
-
-  say();
-  say("Claim, run and complete by hand:");
-  let last: HeldJob | null = null;
-  for (let pass = 1; pass <= 10; pass++) {
-    const [job] = await inbox.claim({ workerId: "by-hand", limit: 1 });
-    if (job === undefined) break;
-    last = job;
-    say(
-      `  claimed   ${job.kind.padEnd(12)} attempt ${job.attempt}, fence token ${job.fenceToken}, lease until ${job.leaseExpiresAt.toISOString()}`,
-    );
-    const nobody = await inbox.claim({ workerId: "somebody-else" });
-    say(
-      `            somebody else claims at the same time and gets ${nobody.length} jobs: ${partitionKey} is taken`,
-    );
-    say(
-      `  completed ${job.kind.padEnd(12)} ${(await inbox.complete(job)) ? "and archived" : "by somebody else"}`,
-    );
-  }
-  const isAccepted = last !== null && (await inbox.complete(last));
-  say(
-    `The last one completed once more, by a worker that woke up late: ${isAccepted ? "accepted" : "refused, 0 rows touched"}`,
-  );
-  const { pending, processing, deadLetter } = await inbox.stats();
-  say(`Left in the queue: ${pending} pending, ${processing} processing, ${deadLetter} dead letters.`);
-}
-
-function explain(url: string, schema: string): void {
-  say();
-  say("Look at it with psql:");
-  say(
-    `  psql ${url} -c "select kind, status, attempts, lease_generation, finished_at from ${schema}.inbox_archive order by seq"`,
-  );
-  say(`  psql ${url} -c "select * from ${schema}.queues"`);
-  say();
-}
-
-async function untilInterrupted(): Promise<void> {
-  say("The database stays up until you press Ctrl-C.");
-  await new Promise<void>((resolve) => process.once("SIGINT", resolve));
-  say("Stopping.");
+/** Runs it until it is told to stop; returns the last words. */
+async function untilStopped(demo: Demo, signal: AbortSignal): Promise<readonly string[]> {
+  const seconds = Number(process.env.LEASEHOLD_DEMO_SECONDS);
+  const forever = 2 ** 31 - 1;
+  demo.start();
+  await sleep(seconds > 0 ? seconds * 1_000 : forever, undefined, { signal }).catch(() => {});
+  const end = await demo.stop();
+  if (isBroken(end)) process.exitCode = 1;
+  return summary(end);
 }
 
 await main();

@@ -177,7 +177,9 @@ export class DatabaseUnavailableError extends LeaseholdError {
     const outcome = isAmbiguous
       ? "Whether it committed is not known; the call may be repeated."
       : "It did not run.";
-    super("LH_DATABASE_UNAVAILABLE", `The database was lost during ${statement}. ${outcome}`, options);
+    const cause = options?.cause instanceof Error ? ` (${options.cause.message || options.cause.name})` : "";
+    const what = statement.replace(/^lh_(.+)_[0-9a-f]{8}$/, "$1");
+    super("LH_DATABASE_UNAVAILABLE", `The database was lost during ${what}${cause}. ${outcome}`, options);
     this.isAmbiguous = isAmbiguous;
   }
 }

@@ -81,6 +81,7 @@ export const defaults = {
   loopBackoffMs: 50,
   loopBackoffMsMax: 1_000,
   connectionsReserved: 2,
+  transactionIdleMs: 300_000,
   migrateLockTimeoutMs: 900,
   migrateTriesMax: 60,
   connectionsMax: 10,

@@ -82,7 +82,10 @@ export class NodePostgres implements Database {
   async #transact<T>(work: (tx: Tx) => Promise<T>, whose: "ours" | "theirs"): Promise<T> {
     const client = await this.#connect("begin");
     try {
-      await client.query("begin isolation level read committed");
+      // Whoever is frozen in the middle must not hold its locks and its snapshot for good.
+      await client.query(
+        `begin isolation level read committed; set local idle_in_transaction_session_timeout = ${defaults.transactionIdleMs}`,
+      );
     } catch (error) {
       throw this.#failed(client, error, "begin");
     }
