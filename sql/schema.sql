@@ -450,7 +450,8 @@ begin
     select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
     from unnest(w.tids, w.heads, w.places) t(tid, head, place) where t.head <> all (v_over);
   end if;
-  return query select * from leasehold.inbox_rest(cardinality(v_over),
+  return query select * from leasehold.inbox_rest(
+    case when w.has_retries then leasehold.left_out(w.retry_heads, w.retry_crashes, v_over, p_suspects) else 0 end,
     coalesce(w.busy, 0) + cardinality(p_buckets) - cardinality(v_buckets),
     case when w.tids is null then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end);
   if w.tids is null then return; end if;
@@ -888,6 +889,17 @@ begin
          null, null
   from heads h where (select count(*) from found) < p_limit;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.left_out(p_heads integer[], p_crashes integer[], p_over integer[], p_suspects integer)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select (count(*) filter (where t.is_over and t.crashes < 2) + least(count(*) filter (where t.is_over and t.crashes >= 2),
+    greatest(0, p_suspects - count(*) filter (where not t.is_over and t.crashes >= 2))))::int
+  from (select u.crashes, u.head = any(p_over) as is_over from unnest(p_heads, p_crashes) u(head, crashes)) t
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.lock_class(p_table regclass)

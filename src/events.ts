@@ -69,7 +69,7 @@ export interface EventMap {
     readonly why: string;
   };
   "worker:stopped": { readonly workerId: string; readonly queue: string; readonly isClean: boolean };
-  /** Another process has registered under this id; this one gives way. */
+  /** Another process has registered under this id; this one, of the generation given, gives way. */
   "worker:superseded": { readonly workerId: string; readonly generation: bigint };
   /** The elected watcher found that workers' sessions are gone and marked them dead. */
   "workers:lost": { readonly watcherId: string; readonly workerIds: readonly string[] };

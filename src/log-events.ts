@@ -44,7 +44,8 @@ const words: Words = {
   ],
   "worker:superseded": [
     "error",
-    (e) => `another process runs as ${e.workerId} (generation ${e.generation}); give each its own WORKER_ID`,
+    (e) =>
+      `another process runs as ${e.workerId} and has replaced generation ${e.generation}; give each its own WORKER_ID`,
   ],
   "workers:lost": ["warn", (e) => `lost: ${e.workerIds.join(", ")}; their keys move`],
   "ring:changed": [

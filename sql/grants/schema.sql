@@ -31,7 +31,8 @@ grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, lea
 grant usage on sequence leasehold.lease_tokens to leasehold_worker;
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
-  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.over_budget(int[], int[], int, int), leasehold.uuid_v7(),
+  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.over_budget(int[], int[], int, int),
+  leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),
   leasehold.watch_workers(text, boolean, float8, timestamptz) to leasehold_worker;

@@ -197,3 +197,12 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     from unnest(p_heads, p_crashes) t(head, crashes)) c
   where c.nth > p_retries or (c.crashes >= 2 and c.suspects > p_suspects)
 $$;
+
+-- How many of those left out would be claimed if there were more free slots. Those that crashed their worker twice come one at a time, so
+-- they count only as far as p_suspects has not been used up.
+create or replace function leasehold.left_out(p_heads int[], p_crashes int[], p_over int[], p_suspects int) returns int
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select (count(*) filter (where t.is_over and t.crashes < 2) + least(count(*) filter (where t.is_over and t.crashes >= 2),
+    greatest(0, p_suspects - count(*) filter (where not t.is_over and t.crashes >= 2))))::int
+  from (select u.crashes, u.head = any(p_over) as is_over from unnest(p_heads, p_crashes) u(head, crashes)) t
+$$;

@@ -85,7 +85,8 @@ begin
     select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
     from unnest(w.tids, w.heads, w.places) t(tid, head, place) where t.head <> all (v_over);
   end if;
-  return query select * from leasehold.inbox_rest(cardinality(v_over),
+  return query select * from leasehold.inbox_rest(
+    case when w.has_retries then leasehold.left_out(w.retry_heads, w.retry_crashes, v_over, p_suspects) else 0 end,
     coalesce(w.busy, 0) + cardinality(p_buckets) - cardinality(v_buckets),
     case when w.tids is null then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end);
   if w.tids is null then return; end if;

@@ -27,7 +27,7 @@ declare
   c_look constant int := 200;  -- rows in process of a bucket that are looked at
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_share int := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(p_buckets))));
-  v_dead text[]; v_lost uuid[]; v_token bigint; v_more tid[];
+  v_dead text[]; v_lost uuid[]; v_token bigint; v_more tid[]; v_nth int[]; v_crashes int[]; v_over int[];
   w record;
 begin
   perform leasehold.assert_read_committed();
@@ -53,13 +53,12 @@ begin
     return query select * from leasehold.inbox_rest(0, 0, leasehold.inbox_next_due(p_buckets, v_now));
     return;
   end if;
-  select array_agg(c.tid) into v_more from (
-    select t.tid, t.attempts, t.crashes, t.nth,
-           count(*) filter (where t.attempts > 0) over (order by t.nth) as retries,
-           count(*) filter (where t.crashes >= 2) over (order by t.nth) as suspects
-    from unnest(w.tids, w.attempts, w.crashes) with ordinality t(tid, attempts, crashes, nth) where t.nth <= p_limit) c
-  where c.attempts = 0 or (c.retries <= p_retries and (c.crashes < 2 or c.suspects <= p_suspects));
-  return query select * from leasehold.inbox_rest(least(cardinality(w.tids), p_limit) - coalesce(cardinality(v_more), 0), 0, null);
+  w.tids := w.tids[1:p_limit];
+  select array_agg(t.nth), array_agg(t.crashes) into v_nth, v_crashes
+  from unnest(w.tids, w.attempts, w.crashes) with ordinality t(tid, attempts, crashes, nth) where t.attempts > 0 and t.tid is not null;
+  v_over := leasehold.over_budget(v_nth, v_crashes, p_retries, p_suspects);
+  select array_agg(t.tid) into v_more from unnest(w.tids) with ordinality t(tid, nth) where t.nth <> all(v_over);
+  return query select * from leasehold.inbox_rest(leasehold.left_out(v_nth, v_crashes, v_over, p_suspects), 0, null);
   if v_more is null then return; end if;
 
   v_token := nextval('leasehold.lease_tokens');

@@ -207,6 +207,15 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     from unnest(p_heads, p_crashes) t(head, crashes)) c
   where c.nth > p_retries or (c.crashes >= 2 and c.suspects > p_suspects)
 $$;
+
+-- How many of those left out would be claimed if there were more free slots. Those that crashed their worker twice come one at a time, so
+-- they count only as far as p_suspects has not been used up.
+create or replace function leasehold.left_out(p_heads int[], p_crashes int[], p_over int[], p_suspects int) returns int
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select (count(*) filter (where t.is_over and t.crashes < 2) + least(count(*) filter (where t.is_over and t.crashes >= 2),
+    greatest(0, p_suspects - count(*) filter (where not t.is_over and t.crashes >= 2))))::int
+  from (select u.crashes, u.head = any(p_over) as is_over from unnest(p_heads, p_crashes) u(head, crashes)) t
+$$;
 `,
   },
   {
@@ -933,7 +942,8 @@ begin
     select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
     from unnest(w.tids, w.heads, w.places) t(tid, head, place) where t.head <> all (v_over);
   end if;
-  return query select * from leasehold.inbox_rest(cardinality(v_over),
+  return query select * from leasehold.inbox_rest(
+    case when w.has_retries then leasehold.left_out(w.retry_heads, w.retry_crashes, v_over, p_suspects) else 0 end,
     coalesce(w.busy, 0) + cardinality(p_buckets) - cardinality(v_buckets),
     case when w.tids is null then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end);
   if w.tids is null then return; end if;
@@ -1000,7 +1010,7 @@ declare
   c_look constant int := 200;  -- rows in process of a bucket that are looked at
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_share int := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(p_buckets))));
-  v_dead text[]; v_lost uuid[]; v_token bigint; v_more tid[];
+  v_dead text[]; v_lost uuid[]; v_token bigint; v_more tid[]; v_nth int[]; v_crashes int[]; v_over int[];
   w record;
 begin
   perform leasehold.assert_read_committed();
@@ -1026,13 +1036,12 @@ begin
     return query select * from leasehold.inbox_rest(0, 0, leasehold.inbox_next_due(p_buckets, v_now));
     return;
   end if;
-  select array_agg(c.tid) into v_more from (
-    select t.tid, t.attempts, t.crashes, t.nth,
-           count(*) filter (where t.attempts > 0) over (order by t.nth) as retries,
-           count(*) filter (where t.crashes >= 2) over (order by t.nth) as suspects
-    from unnest(w.tids, w.attempts, w.crashes) with ordinality t(tid, attempts, crashes, nth) where t.nth <= p_limit) c
-  where c.attempts = 0 or (c.retries <= p_retries and (c.crashes < 2 or c.suspects <= p_suspects));
-  return query select * from leasehold.inbox_rest(least(cardinality(w.tids), p_limit) - coalesce(cardinality(v_more), 0), 0, null);
+  w.tids := w.tids[1:p_limit];
+  select array_agg(t.nth), array_agg(t.crashes) into v_nth, v_crashes
+  from unnest(w.tids, w.attempts, w.crashes) with ordinality t(tid, attempts, crashes, nth) where t.attempts > 0 and t.tid is not null;
+  v_over := leasehold.over_budget(v_nth, v_crashes, p_retries, p_suspects);
+  select array_agg(t.tid) into v_more from unnest(w.tids) with ordinality t(tid, nth) where t.nth <> all(v_over);
+  return query select * from leasehold.inbox_rest(leasehold.left_out(v_nth, v_crashes, v_over, p_suspects), 0, null);
   if v_more is null then return; end if;
 
   v_token := nextval('leasehold.lease_tokens');
@@ -1332,7 +1341,8 @@ grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, lea
 grant usage on sequence leasehold.lease_tokens to leasehold_worker;
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
-  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.over_budget(int[], int[], int, int), leasehold.uuid_v7(),
+  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.over_budget(int[], int[], int, int),
+  leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),
   leasehold.watch_workers(text, boolean, float8, timestamptz) to leasehold_worker;

@@ -9,6 +9,8 @@ export interface HeartbeatParts {
   readonly record: WorkerRecord;
   readonly trust: TrustWindow;
   load(): Load;
+  /** The window had shut, and is open again: what this process knows of the others may be old. */
+  onTrusted(): void;
   /** Somebody else runs under our id: give way. */
   onSuperseded(): void;
 }
@@ -33,7 +35,9 @@ export function heartbeat(
         trust.shut();
         await record.register(parts.load(), "it was marked dead");
       }
+      const wasOpen = trust.isOpen();
       trust.extend(startedAtMs);
+      if (!wasOpen) parts.onTrusted();
       return record.settings.heartbeatMs * (1 - defaults.pollJitter * seams.random.fraction());
     },
   };

@@ -46,6 +46,7 @@ export class Membership {
   readonly #participants = new Map<string, Participant>();
   readonly #version: string;
   readonly #clock: Clock;
+  readonly #events: Events;
   readonly #heartbeat: Loop;
   readonly #ring: Loop;
   readonly #sessionLoop: Loop;
@@ -58,6 +59,7 @@ export class Membership {
     this.settings = settings;
     this.#version = version;
     this.#clock = seams.clock;
+    this.#events = seams.events;
     this.record = new WorkerRecord(seams, settings);
     this.trust = new TrustWindow(seams, settings);
     this.roster = new Roster(seams);
@@ -72,6 +74,7 @@ export class Membership {
         record: this.record,
         trust: this.trust,
         load: () => this.#load(),
+        onTrusted: () => this.#ring.wake(),
         onSuperseded: () => this.#onSuperseded(),
       }),
     );
@@ -176,6 +179,7 @@ export class Membership {
   #onRoster(): void {
     const isListed = this.roster.members.some((member) => member.id === this.settings.id);
     if (!isListed && this.record.queues.size > 0) this.#heartbeat.wake();
+    this.trust.isOpen(); // Tells when it is not.
     for (const participant of this.#participants.values()) participant.onRing();
   }
 
@@ -188,6 +192,8 @@ export class Membership {
 
   #onSuperseded(): void {
     this.#isSuperseded = true;
+    const { id: workerId } = this.settings;
+    this.#events.emit("worker:superseded", { workerId, generation: this.record.generation });
     for (const participant of this.#participants.values()) participant.onSuperseded();
   }
 

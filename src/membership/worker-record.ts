@@ -34,6 +34,8 @@ export class WorkerRecord {
   readonly #queues = new Set<string>();
   #generation = 0n;
   #isNew = true;
+  /** Writes that concern the generation go one after another: a registration whose answer was lost must not look like somebody else's. */
+  #turn: Promise<unknown> = Promise.resolve();
   hasSession = false;
 
   constructor(seams: RecordSeams, settings: MemberSettings) {
@@ -56,6 +58,25 @@ export class WorkerRecord {
 
   /** Enters the registry, or enters it again: the generation rises and the row is alive whatever it was. */
   async register(load: Load, why: string): Promise<void> {
+    await this.#inTurn(() => this.#register(load, why));
+  }
+
+  async beat(load: Load): Promise<BeatAnswer> {
+    return await this.#inTurn(() => this.#beat(load));
+  }
+
+  /** False when the row is no longer ours; the next beat finds out why. */
+  async changeQueues(change: { readonly add?: string; readonly remove?: string }): Promise<boolean> {
+    return await this.#inTurn(() => this.#changeQueues(change));
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => {});
+    return await mine;
+  }
+
+  async #register(load: Load, why: string): Promise<void> {
     const { database, bind, clock, events } = this.#seams;
     const { id, hostname, pid, region, ttlMs } = this.settings;
     const [row] = await database.run(
@@ -78,7 +99,7 @@ export class WorkerRecord {
     events.emit("worker:registered", { workerId: id, generation, hasSession, why });
   }
 
-  async beat(load: Load): Promise<BeatAnswer> {
+  async #beat(load: Load): Promise<BeatAnswer> {
     const { database, bind, clock } = this.#seams;
     const [row] = await database.run(
       bind(beatWorker, {
@@ -94,8 +115,7 @@ export class WorkerRecord {
     return stored > this.#generation ? "superseded" : "dead";
   }
 
-  /** False when the row is no longer ours; the next beat finds out why. */
-  async changeQueues(change: { readonly add?: string; readonly remove?: string }): Promise<boolean> {
+  async #changeQueues(change: { readonly add?: string; readonly remove?: string }): Promise<boolean> {
     if (change.add !== undefined) this.#queues.add(change.add);
     if (change.remove !== undefined) this.#queues.delete(change.remove);
     const [row] = await this.#seams.database.run(

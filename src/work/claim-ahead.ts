@@ -41,7 +41,7 @@ export class ClaimAhead {
   measure(nowMs: number): void {
     const { started } = this.#dispatcher;
     const elapsedMs = nowMs - this.#lastAtMs;
-    if (elapsedMs > forgetAfterMs) this.#perMs = null;
+    if (elapsedMs > forgetAfterMs && this.#dispatcher.inHand.size === 0) this.#perMs = null;
     else if (elapsedMs >= 1) {
       const perMs = (started - this.#lastStarted) / elapsedMs;
       this.#perMs = this.#perMs === null ? perMs : this.#perMs + weight * (perMs - this.#perMs);
@@ -57,20 +57,21 @@ export class ClaimAhead {
 
   /** True when there is room worth a claim. */
   isHungry(): boolean {
-    const { freeSlots, readyLines } = this.#dispatcher;
-    return freeSlots > readyLines || readyLines <= this.rows / 2;
+    const { freeSlots, readyLines, reservedFree } = this.#dispatcher;
+    return reservedFree > 0 || freeSlots > readyLines || readyLines <= this.rows / 2;
   }
 
   appetite(): Appetite {
-    const { freeSlots, readyLines, inHand } = this.#dispatcher;
+    const { freeSlots, readyLines, reservedFree, ending, inHand } = this.#dispatcher;
     const room = Math.min(freeSlots + this.rows - readyLines, defaults.inHandRowsMax - inHand.size);
+    const limit = Math.max(reservedFree, Math.min(room, Math.max(defaults.claimRowsMax, freeSlots)));
     return {
-      limit: this.isHungry() ? Math.max(0, Math.min(room, Math.max(defaults.claimRowsMax, freeSlots))) : 0,
+      limit: this.isHungry() ? Math.max(0, limit) : 0,
       run: Math.max(
         1,
         Math.min(defaults.runMax, Math.ceil(defaults.claimAheadMs / Math.max(1, this.#rowMs))),
       ),
-      retries: Math.max(0, freeSlots - this.#dispatcher.ending),
+      retries: Math.max(0, freeSlots - ending, reservedFree),
       suspects: this.#dispatcher.hasSuspect() ? 0 : defaults.suspectsMax,
     };
   }

@@ -17,6 +17,8 @@ export interface ClaimParts {
   readonly dispatcher: Dispatcher;
   readonly ahead: ClaimAhead;
   readonly leaseMs: number;
+  /** Rows in hand may have outlived their lease: ask for them before anything is claimed. */
+  onOverdue(): void;
 }
 
 const markedDead = "55000";
@@ -39,8 +41,8 @@ export class ClaimActivity implements Activity {
   readonly #bookmarks: Bookmarks;
   /** Tokens of rows whose outcome could not be written; they are ours until their lease has run out. */
   readonly #lingering = new Map<bigint, number>();
-  /** Buckets with new rows behind rows in hand. */
-  readonly #lookAgain = new Set<number>();
+  /** Keys with more rows behind those in hand, and their buckets: looked at when what is in hand is done. */
+  readonly #lookAgain = new Map<string, number>();
   #woken: Set<number> | "all" | null = "all";
   #fullAtMs = 0;
   #looks = 0;
@@ -72,8 +74,9 @@ export class ClaimActivity implements Activity {
   /** A row has left; true when there is reason to look now. */
   hasReasonToLook(held: HeldJob): boolean {
     if (held.isUnsettled) this.#lingering.set(held.job.fenceToken, held.deadlineMs + this.#parts.leaseMs);
-    const { bucket } = held.job;
-    if (this.#lookAgain.delete(bucket)) this.wakeFor([bucket]);
+    const { bucket, partitionKey } = held.job;
+    if (!this.#parts.dispatcher.holdsLine(partitionKey) && this.#lookAgain.delete(partitionKey))
+      this.wakeFor([bucket]);
     return this.#woken !== null || (this.#isMore && this.#parts.ahead.isHungry());
   }
 
@@ -83,6 +86,10 @@ export class ClaimActivity implements Activity {
     const nowMs = clock.monotonicMs();
     if (owned.current.length === 0 || membership.isSuperseded) return Number.POSITIVE_INFINITY;
     if (!membership.trust.isOpen()) return defaults.pollActiveMs;
+    if (this.#parts.dispatcher.hasOverdue(nowMs)) {
+      this.#parts.onOverdue();
+      return defaults.pollActiveMs;
+    }
     ahead.measure(nowMs);
     const appetite = ahead.appetite();
     if (appetite.limit <= 0) {
@@ -90,8 +97,10 @@ export class ClaimActivity implements Activity {
       return defaults.pollIdleMs;
     }
     const { buckets, isFull } = this.#whereToLook(nowMs);
+    const before = { ...this.#bookmarks, afterKey: new Map(this.#bookmarks.afterKey) };
     const pass = await this.#claim(buckets, appetite);
     if (pass === null) return defaults.pollActiveMs;
+    this.#keepSlots(pass, { appetite, before });
     this.#note(isFull ? [] : buckets, pass, appetite);
     const delayMs = await this.#delayAfter(isFull, pass);
     return this.#woken !== null ? 0 : delayMs;
@@ -136,13 +145,28 @@ export class ClaimActivity implements Activity {
     }
   }
 
-  /** Slots are kept for retries every other time, so that neither they nor fresh rows starve. */
+  /** Slots are kept for retries every other time, so that neither they nor fresh rows starve; the pass that has them looks where they were seen. */
+  #keepSlots(pass: ClaimPass, at: { readonly appetite: Appetite; readonly before: Bookmarks }): void {
+    const tookRetries = pass.jobs.some((job) => job.attempt > 1);
+    this.#isMore = pass.jobs.length >= at.appetite.limit || pass.retriesLeft > 0;
+    this.#parts.dispatcher.reserve(tookRetries ? 0 : pass.retriesLeft);
+    if (tookRetries || pass.retriesLeft === 0) return;
+    this.#bookmarks.nextBucket = at.before.nextBucket;
+    this.#bookmarks.afterKey.clear();
+    for (const [bucket, key] of at.before.afterKey) this.#bookmarks.afterKey.set(bucket, key);
+  }
+
+  /** Which keys have more rows than were taken: those of a wake, whose new rows may be behind rows in hand, and those of a full run. */
   #note(wokenBuckets: readonly number[], pass: ClaimPass, appetite: Appetite): void {
-    const { dispatcher } = this.#parts;
-    this.#isMore = pass.jobs.length >= appetite.limit || pass.retriesLeft > 0;
-    const waiting = appetite.suspects === 0 ? Math.min(1, pass.retriesLeft) : pass.retriesLeft;
-    dispatcher.reserve(pass.jobs.some((job) => job.attempt > 1) ? 0 : waiting);
-    for (const bucket of wokenBuckets) if (dispatcher.holdsIn(bucket)) this.#lookAgain.add(bucket);
+    if (this.#seams.settings.order !== "key") return;
+    for (const bucket of wokenBuckets)
+      for (const key of this.#parts.dispatcher.linesIn(bucket)) this.#lookAgain.set(key, bucket);
+    const counts = new Map<string, number>();
+    for (const { partitionKey, bucket } of pass.jobs) {
+      const count = (counts.get(partitionKey) ?? 0) + 1;
+      counts.set(partitionKey, count);
+      if (count >= appetite.run) this.#lookAgain.set(partitionKey, bucket);
+    }
   }
 
   async #delayAfter(isFull: boolean, pass: ClaimPass): Promise<number> {

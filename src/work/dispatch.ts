@@ -68,6 +68,11 @@ export class Dispatcher {
     return this.#parts.concurrency - this.#running.size;
   }
 
+  /** Slots kept for retries that are free now. */
+  get reservedFree(): number {
+    return Math.min(this.#reserved, this.freeSlots);
+  }
+
   /** Rows whose handler has ended and whose outcome is being written; the rows behind them want a slot soon. */
   get ending(): number {
     return this.#ending;
@@ -82,8 +87,20 @@ export class Dispatcher {
     return [...this.#tokens.keys()];
   }
 
-  holdsIn(bucket: number): boolean {
-    for (const held of this.#held) if (held.job.bucket === bucket) return true;
+  /** The lines in hand of a bucket, by key. */
+  linesIn(bucket: number): readonly string[] {
+    const keys: string[] = [];
+    for (const line of this.#lines.values()) if (line.rows[0]?.job.bucket === bucket) keys.push(line.key);
+    return keys;
+  }
+
+  holdsLine(key: string): boolean {
+    return this.#lines.has(key);
+  }
+
+  /** True when a lease may have run out: then it is not known whose the rows are, not even to a claim of ours. */
+  hasOverdue(nowMs: number): boolean {
+    for (const held of this.#held) if (nowMs >= held.deadlineMs && !held.isEnding) return true;
     return false;
   }
 
@@ -128,7 +145,8 @@ export class Dispatcher {
       if (this.freeSlots <= (isRetry ? 0 : this.#reserved)) return;
       this.#ready.shift();
       if (line === undefined || held === undefined) continue;
-      if (this.#parts.clock.monotonicMs() >= held.deadlineMs) {
+      if (held.isLost) this.#dropLost(line);
+      else if (this.#parts.clock.monotonicMs() >= held.deadlineMs) {
         this.#stale.push(line);
         this.#parts.onStale();
       } else {

@@ -28,6 +28,12 @@ export async function handle(parts: HandleParts, held: HeldJob): Promise<Ending>
   }
 }
 
+/** What an attempt comes to whose handler ignores its signal. The rules of its kind hold for it too. */
+export function givenUp(parts: HandleParts, held: HeldJob): Ending {
+  const kind = parts.kinds.get(held.job.kind);
+  return ended(parts, held, kind === undefined ? release : failure(kind, held, held.abortReason));
+}
+
 async function around(
   middleware: readonly Middleware[],
   job: WorkingJob,
@@ -48,7 +54,7 @@ function ended(parts: HandleParts, held: HeldJob, outcome: Outcome): Ending {
     if (error !== null) parts.events.emit("job:threw", { queue, id, kind, error });
     return settled;
   }
-  if (held.isLost) return lost;
+  if (held.isLost || held.isGivenUp) return lost;
   if (error !== null)
     parts.events.emit("job:failed", { queue, id, kind, attempt, outcome: outcome.is, error });
   return { is: "outcome", outcome };
@@ -63,7 +69,9 @@ function failure(kind: CheckedKind, held: HeldJob, error: unknown): Outcome {
   if (outcome.delayMs !== null || kind.retryDelayMs === null) return outcome;
   try {
     const delayMs = kind.retryDelayMs(held.job.attempt, error);
-    return typeof delayMs === "number" ? { ...outcome, delayMs: delayInRange(delayMs) } : outcome;
+    return typeof delayMs === "number" && Number.isFinite(delayMs)
+      ? { ...outcome, delayMs: delayInRange(delayMs) }
+      : outcome;
   } catch (second) {
     return { ...outcome, error: `${outcome.error} (and its retryDelayMs threw: ${errorText(second)})` };
   }

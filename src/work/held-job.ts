@@ -35,6 +35,7 @@ export class HeldJob {
   /** Its handler has ended; its outcome is being written. */
   isEnding = false;
   isSettled = false;
+  isGivenUp = false;
   isInTransaction = false;
   /** A renewal did not find it while its transaction was open. */
   isSuspected = false;
@@ -95,8 +96,9 @@ export class HeldJob {
     });
   }
 
-  /** Ends the attempt from outside: its handler does not come back. */
+  /** Ends the attempt from outside: its handler does not come back, and what it says later counts for nothing. */
   give(ending: Ending): void {
+    this.isGivenUp = true;
     this.#end?.(ending);
   }
 

@@ -2,8 +2,7 @@ import { HandlerTimeoutError } from "../errors.js";
 import type { Activity } from "../runtime/activity.js";
 import { defaults } from "../settings.js";
 import type { Dispatcher } from "./dispatch.js";
-import { type HeldJob, lost } from "./held-job.js";
-import { outcomeOf } from "./outcome.js";
+import type { Ending, HeldJob } from "./held-job.js";
 import type { QueueSeams } from "./queue-seams.js";
 import { announceLost, renew } from "./renew.js";
 
@@ -11,6 +10,8 @@ export interface SuperviseParts {
   readonly dispatcher: Dispatcher;
   readonly leaseMs: number;
   readonly abortGraceMs: number;
+  /** What a handler's attempt comes to that ignores its signal. */
+  givenUp(held: HeldJob): Ending;
 }
 
 /**
@@ -68,7 +69,7 @@ export class Supervise implements Activity {
     const { id, queue, kind } = held.job;
     this.#seams.events.emit("job:stuck", { queue, id, kind });
     held.giveUpAtMs = null;
-    held.give(held.isLost ? lost : { is: "outcome", outcome: outcomeOf(held.abortReason) });
+    held.give(this.#parts.givenUp(held));
   }
 
   async #renewAll(): Promise<void> {
@@ -117,7 +118,8 @@ export class Supervise implements Activity {
   #delayMs(nowMs: number): number {
     let untilMs = Math.min(this.#renewAtMs, nowMs + defaults.superviseMs);
     for (const held of this.#parts.dispatcher.running) {
-      untilMs = Math.min(untilMs, held.giveUpAtMs ?? held.timeoutAtMs ?? untilMs);
+      const timeoutAtMs = held.abortReason === null ? held.timeoutAtMs : null;
+      untilMs = Math.min(untilMs, held.giveUpAtMs ?? timeoutAtMs ?? untilMs);
     }
     return Math.max(1, untilMs - nowMs);
   }

@@ -6,11 +6,10 @@ import { Loop } from "../runtime/loop.js";
 import { ClaimAhead } from "./claim-ahead.js";
 import { ClaimActivity } from "./claim-pass.js";
 import { Dispatcher } from "./dispatch.js";
-import { handle } from "./handle.js";
+import { givenUp, handle } from "./handle.js";
 import type { CheckedKind } from "./handlers.js";
-import { lost } from "./held-job.js";
+import type { Ending, HeldJob } from "./held-job.js";
 import { housekeepIfDue } from "./housekeeping.js";
-import { release } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
 import { SettleLane } from "./settle-lane.js";
 import { Supervise } from "./supervise.js";
@@ -38,6 +37,7 @@ interface Works {
   readonly claimLoop: Loop;
   readonly superviseLoop: Loop;
   readonly housekeepingLoop: Loop;
+  givenUp(held: HeldJob): Ending;
 }
 
 /**
@@ -142,10 +142,7 @@ export class Worker {
       attempt: (held) => handle(parts, held),
       timeoutMsOf: (kind) => kinds.get(kind)?.timeoutMs ?? settings.handlerTimeoutMs,
       settle: (settlement, untilMs) => lane.add(settlement, untilMs),
-      onStale: () => {
-        supervise.renewNow();
-        superviseLoop.wake();
-      },
+      onStale: () => onOverdue(),
       onStarted: (timeoutAtMs) => {
         if (supervise.isLateFor(timeoutAtMs)) superviseLoop.wake();
       },
@@ -154,16 +151,22 @@ export class Worker {
         if (claim.hasReasonToLook(held)) claimLoop.wake();
       },
     });
-    const supervise = new Supervise(seams, { dispatcher, leaseMs, abortGraceMs });
+    const giveUp = (held: HeldJob): Ending => givenUp(parts, held);
+    const supervise = new Supervise(seams, { dispatcher, leaseMs, abortGraceMs, givenUp: giveUp });
     const superviseLoop = new Loop(seams, supervise);
     const ahead = new ClaimAhead(dispatcher, concurrency);
-    const claim = new ClaimActivity(seams, { membership, owned, dispatcher, ahead, leaseMs });
+    const onOverdue = (): void => {
+      supervise.renewNow();
+      superviseLoop.wake();
+    };
+    const claim = new ClaimActivity(seams, { membership, owned, dispatcher, ahead, leaseMs, onOverdue });
     const claimLoop = new Loop(seams, claim);
     const housekeepingLoop = new Loop(seams, {
       name: "housekeeping",
       run: () => this.#housekeep(seams),
     });
-    return { seams, owned, lane, dispatcher, claim, claimLoop, superviseLoop, housekeepingLoop };
+    const loops = { claimLoop, superviseLoop, housekeepingLoop };
+    return { seams, owned, lane, dispatcher, claim, ...loops, givenUp: giveUp };
   }
 
   async #housekeep(seams: QueueSeams): Promise<number> {
@@ -194,8 +197,7 @@ export class Worker {
     await this.#untilIdle(works, settings.drainLimitMs);
     for (const held of dispatcher.running) held.abort(new DrainedError(held.job.id, settings.drainLimitMs));
     await this.#untilIdle(works, settings.abortGraceMs);
-    for (const held of dispatcher.running)
-      held.give(held.isLost ? lost : { is: "outcome", outcome: release });
+    for (const held of dispatcher.running) held.give(works.givenUp(held));
     await this.#untilIdle(works, Math.min(settings.leaseMs, settings.drainLimitMs));
     await works.superviseLoop.stop();
     const isClean = dispatcher.inHand.size === 0 && !works.claim.isUnsure;
