@@ -609,6 +609,7 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_next_due(p_buckets integer[], p_now t
  RETURNS bigint
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'

@@ -502,7 +502,7 @@ $$;
 
 -- In how many ms the first scheduled row of these buckets falls due. Locks nothing; one probe of inbox_scheduled a bucket.
 create or replace function leasehold.inbox_next_due(p_buckets int[], p_now timestamptz) returns bigint
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return (select ceil(extract(epoch from min(d.available_at) - p_now) * 1000) from unnest(p_buckets) b cross join lateral (
     select j.available_at from leasehold.inbox j

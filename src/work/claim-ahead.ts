@@ -10,21 +10,21 @@ export interface Appetite {
   readonly suspects: number;
 }
 
-/** Averages follow the last few passes. */
-const weight = 0.3;
-const forgetAfterMs = 1_000;
+/** Averages follow the last ten rows or so. */
+const weight = 0.1;
+/** What counts as no time at all. */
+const leastMs = 0.05;
 
 /**
  * How far to claim ahead: what the handlers start in a quarter of a second, so that they never wait for a claim and no row waits long in hand. Starts
- * from a batch of 25 and follows the measured rate up to 500. Rows of one key at a time are bounded the same way.
+ * from a batch of 25 and follows the time that handlers take, up to 500. Rows of one key at a time are bounded the same way, by the time from the start of
+ * a row to its settle.
  */
 export class ClaimAhead {
   readonly #dispatcher: Dispatcher;
   readonly #concurrency: number;
-  #perMs: number | null = null;
+  #handleMs: number | null = null;
   #rowMs = 0;
-  #lastAtMs = 0;
-  #lastStarted = 0;
 
   constructor(dispatcher: Dispatcher, concurrency: number) {
     this.#dispatcher = dispatcher;
@@ -33,26 +33,16 @@ export class ClaimAhead {
 
   /** Rows that should be ready and waiting. */
   get rows(): number {
-    if (this.#perMs === null) return Math.max(1, defaults.claimLimit - this.#concurrency);
-    return Math.min(defaults.claimRowsMax, Math.max(1, Math.ceil(this.#perMs * defaults.claimAheadMs)));
+    if (this.#handleMs === null) return Math.max(1, defaults.claimLimit - this.#concurrency);
+    const rows = Math.ceil((this.#concurrency * defaults.claimAheadMs) / Math.max(leastMs, this.#handleMs));
+    return Math.min(defaults.claimRowsMax, rows);
   }
 
-  /** Called at each pass. */
-  measure(nowMs: number): void {
-    const { started } = this.#dispatcher;
-    const elapsedMs = nowMs - this.#lastAtMs;
-    if (elapsedMs > forgetAfterMs && this.#dispatcher.inHand.size === 0) this.#perMs = null;
-    else if (elapsedMs >= 1) {
-      const perMs = (started - this.#lastStarted) / elapsedMs;
-      this.#perMs = this.#perMs === null ? perMs : this.#perMs + weight * (perMs - this.#perMs);
-    } else return;
-    this.#lastAtMs = nowMs;
-    this.#lastStarted = started;
-  }
-
-  /** How long a row took from its start to its settle. */
-  took(ms: number): void {
-    this.#rowMs += weight * (ms - this.#rowMs);
+  /** How long a handler took, and how long its row from the start to its settle. */
+  took(handleMs: number, rowMs: number): void {
+    this.#handleMs =
+      this.#handleMs === null ? handleMs : this.#handleMs + weight * (handleMs - this.#handleMs);
+    this.#rowMs += weight * (rowMs - this.#rowMs);
   }
 
   /** True when there is room worth a claim. */

@@ -90,7 +90,6 @@ export class ClaimActivity implements Activity {
       this.#parts.onOverdue();
       return defaults.pollActiveMs;
     }
-    ahead.measure(nowMs);
     const appetite = ahead.appetite();
     if (appetite.limit <= 0) {
       this.#isMore = true;

@@ -41,7 +41,6 @@ export class Dispatcher {
   #ready: Line[] = [];
   #stale: Line[] = [];
   #reserved = 0;
-  #started = 0;
   #ending = 0;
   #isStopped = false;
   /** Called when the last row has left. */
@@ -76,11 +75,6 @@ export class Dispatcher {
   /** Rows whose handler has ended and whose outcome is being written; the rows behind them want a slot soon. */
   get ending(): number {
     return this.#ending;
-  }
-
-  /** Attempts started since this dispatcher was made. */
-  get started(): number {
-    return this.#started;
   }
 
   get tokens(): readonly bigint[] {
@@ -187,7 +181,6 @@ export class Dispatcher {
   #start(line: Line, held: HeldJob): void {
     const { clock, timeoutMsOf, onStarted } = this.#parts;
     this.#running.add(held);
-    this.#started++;
     held.startedAtMs = clock.monotonicMs();
     held.timeoutAtMs = held.startedAtMs + timeoutMsOf(held.job.kind);
     onStarted(held.timeoutAtMs);
@@ -196,6 +189,7 @@ export class Dispatcher {
 
   async #see(line: Line, held: HeldJob): Promise<void> {
     const ending = await held.whenEnded(this.#parts.attempt(held));
+    held.endedAtMs = this.#parts.clock.monotonicMs();
     held.timeoutAtMs = null;
     held.giveUpAtMs = null;
     held.isEnding = true;

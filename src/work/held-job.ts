@@ -32,6 +32,7 @@ export class HeldJob {
   /** When the slot is taken back from a handler that ignores its signal. */
   giveUpAtMs: number | null = null;
   startedAtMs = 0;
+  endedAtMs = 0;
   /** Its handler has ended; its outcome is being written. */
   isEnding = false;
   isSettled = false;

@@ -147,7 +147,7 @@ export class Worker {
         if (supervise.isLateFor(timeoutAtMs)) superviseLoop.wake();
       },
       onLeft: (held) => {
-        ahead.took(seams.clock.monotonicMs() - held.startedAtMs);
+        ahead.took(held.endedAtMs - held.startedAtMs, seams.clock.monotonicMs() - held.startedAtMs);
         if (claim.hasReasonToLook(held)) claimLoop.wake();
       },
     });
