@@ -80,6 +80,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Leasehold> 
   try {
     const [server] = await database.run(binder({ schema, queue: defaults.queue })(readServer, {}));
     checkServer(server);
+    await driver.lookForPooler();
     driver.needsExplicitIsolation = server?.isolation !== "read committed";
   } catch (error) {
     await database.close();

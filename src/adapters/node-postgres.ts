@@ -1,8 +1,7 @@
 import pg from "pg";
-import { runOn } from "../database/run-on.js";
 import { ClosedError, DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
 import type { Events } from "../events.js";
-import type { Database, Query, Tx } from "../seams/database.js";
+import type { Database, OwnTx, Query } from "../seams/database.js";
 import { defaults } from "../settings.js";
 import { fromDriver, isPreparedStatementTrouble } from "./driver-errors.js";
 
@@ -40,6 +39,7 @@ export class NodePostgres implements Database {
   readonly #permits: Permits;
   #usesNames = true;
   #isClosed = false;
+  #isDirect = false;
   /** True where the server's default isolation level is not read committed: then every call opens its own transaction. */
   needsExplicitIsolation = false;
 
@@ -54,8 +54,20 @@ export class NodePostgres implements Database {
     pool.on("connect", ignoreLateErrors);
   }
 
+  /** Finds out whether a pooler stands in between: then another process answers than the one that was announced. */
+  async lookForPooler(): Promise<void> {
+    const client = await this.#connect("look_for_pooler");
+    try {
+      const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+      this.#isDirect = rows[0]?.pid === (client as unknown as { processID: number | null }).processID;
+      client.release();
+    } catch (error) {
+      throw this.#failed(client, error, "look_for_pooler");
+    }
+  }
+
   async run<R>(query: Query<R>): Promise<readonly R[]> {
-    if (this.needsExplicitIsolation) return await this.transaction((tx) => runOn(tx, query), "ours");
+    if (this.needsExplicitIsolation) return await this.transaction((tx) => tx.run(query), "ours");
     const client = await this.#connect(query.name);
     try {
       const rows = await this.#send<R>(client, query);
@@ -66,7 +78,7 @@ export class NodePostgres implements Database {
     }
   }
 
-  async transaction<T>(work: (tx: Tx) => Promise<T>, whose: "ours" | "theirs" = "theirs"): Promise<T> {
+  async transaction<T>(work: (tx: OwnTx) => Promise<T>, whose: "ours" | "theirs" = "theirs"): Promise<T> {
     if (whose === "ours") return await this.#transact(work, whose);
     if (!(await this.#permits.take())) {
       const cause = new Error("Every connection that users may have is in a transaction.");
@@ -79,7 +91,7 @@ export class NodePostgres implements Database {
     }
   }
 
-  async #transact<T>(work: (tx: Tx) => Promise<T>, whose: "ours" | "theirs"): Promise<T> {
+  async #transact<T>(work: (tx: OwnTx) => Promise<T>, whose: "ours" | "theirs"): Promise<T> {
     const client = await this.#connect("begin");
     try {
       // Whoever is frozen in the middle must not hold its locks and its snapshot for good.
@@ -93,6 +105,7 @@ export class NodePostgres implements Database {
     try {
       result = await work({
         query: (text, values) => client.query(text, values).catch((error) => raise(error, whose)),
+        run: <R>(query: Query<R>) => this.#sendWithin<R>(client, query).catch((error) => raise(error, whose)),
       });
     } catch (error) {
       await this.#rollBack(client);
@@ -134,6 +147,14 @@ export class NodePostgres implements Database {
       }
     }
     return (await client.query({ text: query.text, values })).rows as R[];
+  }
+
+  /** In a transaction a name that does not work would be the end of it, so they are used only where they must work. */
+  async #sendWithin<R>(client: pg.PoolClient, query: Query<R>): Promise<readonly R[]> {
+    const { name, text } = query;
+    const values = query.values as unknown[];
+    const isNamed = this.#usesNames && this.#isDirect;
+    return (await client.query(isNamed ? { name, text, values } : { text, values })).rows as R[];
   }
 
   #failed(client: pg.PoolClient, error: unknown, statement: string): Error {

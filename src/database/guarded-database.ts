@@ -1,7 +1,7 @@
 import { DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Clock } from "../seams/clock.js";
-import type { Database, Query, Tx } from "../seams/database.js";
+import type { Database, OwnTx, Query } from "../seams/database.js";
 import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
 
@@ -50,7 +50,7 @@ export class GuardedDatabase {
   }
 
   /** Runs work in one transaction, once: a transaction with a user's code in it is the user's to repeat. */
-  async transaction<T>(work: (tx: Tx) => Promise<T>, whose?: "ours" | "theirs"): Promise<T> {
+  async transaction<T>(work: (tx: OwnTx) => Promise<T>, whose?: "ours" | "theirs"): Promise<T> {
     return await this.#database.transaction(work, whose);
   }
 

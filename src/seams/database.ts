@@ -25,6 +25,11 @@ export interface Tx {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
 
+/** A transaction on a connection of ours: our own statements go by their names, so that the server need not plan them each time. */
+export interface OwnTx extends Tx {
+  run<R>(query: Query<R>): Promise<readonly R[]>;
+}
+
 export interface Database {
   /** Runs a query in a transaction of its own, read committed. Rejects with an error of src/errors.ts. */
   run<R>(query: Query<R>): Promise<readonly R[]>;
@@ -33,6 +38,6 @@ export interface Database {
    * connection is an error of src/errors.ts; what the server refuses is one too when `whose` is "ours", else it is the driver's, as the
    * user's own code expects it.
    */
-  transaction<T>(work: (tx: Tx) => Promise<T>, whose?: "ours" | "theirs"): Promise<T>;
+  transaction<T>(work: (tx: OwnTx) => Promise<T>, whose?: "ours" | "theirs"): Promise<T>;
   close(): Promise<void>;
 }

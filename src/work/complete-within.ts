@@ -1,5 +1,4 @@
 import type { SettleRow } from "../database/rows.js";
-import { runOn } from "../database/run-on.js";
 import { LeaseLostError } from "../errors.js";
 import type { Tx } from "../seams/database.js";
 import type { ClaimedJob } from "./job.js";
@@ -17,7 +16,7 @@ export function completeWithin(seams: QueueSeams, job: ClaimedJob): ClaimedJob["
     let settled: readonly SettleRow[] = [];
     const result = await seams.database.transaction(async (tx) => {
       const written = await work(tx);
-      settled = await runOn(tx, settleQuery(seams, [settlement]));
+      settled = await tx.run(settleQuery(seams, [settlement]));
       if (settled[0]?.held !== true) {
         announce(seams, [settlement], settled);
         throw new LeaseLostError(job.id, job.fenceToken);
