@@ -803,7 +803,7 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_wake(p_jobs jsonb, p_now timestamp wi
  SET jit TO 'off'
 AS $function$
 begin
-  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox') then return; end if;
+  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then return; end if;
   perform leasehold.wake_workers('inbox', array(
     select distinct case when coalesce(j.partition_key, j.id::text) is not null
       then leasehold.bucket_of(coalesce(j.partition_key, j.id::text), 360) else a.bucket end
@@ -874,7 +874,8 @@ begin
       ) s
     ) r cross join lateral unnest(case when r.is_lost or not r.is_clear then array[null::tid]
           else r.tids[1 : least(coalesce(r.broken_at, p_window), p_window) - 1] end) with ordinality as u(tid, place)
-    where r.is_lost or (not r.is_busy and h.status = 'pending' and h.available_at <= p_now)
+    where not (h.status = 'pending' and h.available_at > p_now)  -- its key waits with it, whatever is behind
+      and (r.is_lost or (not r.is_busy and h.status = 'pending'))
     limit p_limit
   )
   select f.* from found f
@@ -1035,9 +1036,7 @@ begin
     return query select false, '{}'::text[], null::float8;
     return;
   end if;
-  if not p_is_watcher then
-    update leasehold.workers w set is_watcher = true where w.id = p_worker;
-  end if;
+  update leasehold.workers w set is_watcher = true where w.id = p_worker and not w.is_watcher;
   select coalesce(array_agg(f.id) filter (where f.is_free), '{}'), count(*) into v_free, v_all from (
     select w.id, case when w.id = p_worker then false
                       when pg_try_advisory_lock(leasehold.session_lock(w.id)) then pg_advisory_unlock(leasehold.session_lock(w.id))

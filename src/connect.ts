@@ -39,7 +39,7 @@ export interface ConnectOptions extends MemberOptions {
 }
 
 const oldestServer = 14;
-const connectionsMin = 2;
+const connectionsMin = 3;
 
 /** Connects, checks the server, and hands out the library. Nothing is written. */
 export async function connect(options: ConnectOptions = {}): Promise<Leasehold> {
@@ -73,7 +73,13 @@ export async function connect(options: ConnectOptions = {}): Promise<Leasehold> 
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
     events,
-    sessions: options.sessions ?? nodePostgresSessions({ ...defaults, config: config ?? {} }),
+    sessions:
+      options.sessions ??
+      nodePostgresSessions({
+        ...defaults,
+        connectTimeoutMs: defaults.sessionTimeoutMs,
+        config: config ?? {},
+      }),
     signals: options.signals ?? systemSignals,
   };
   const database = new GuardedDatabase(seams);
@@ -104,7 +110,7 @@ function checkServer(server: { readonly version: number; readonly datestyle: str
   }
 }
 
-/** Housekeeping holds its election on one connection while it works on another. */
+/** Two are kept for leases and outcomes, and for housekeeping, which holds its election on one while it works on another. */
 function checkPool(pool: PostgresPool | undefined): void {
   const max = pool?.options?.max ?? connectionsMin;
   if (max < connectionsMin)

@@ -120,6 +120,13 @@ export interface Events {
 
 /** A listener that throws is the listener's fault and stops nothing: its error goes to `onListenerError`. */
 export function createEvents(onListenerError: (name: EventName, error: unknown) => void = () => {}): Events {
+  const tell = (name: EventName, error: unknown): void => {
+    try {
+      onListenerError(name, error);
+    } catch {
+      // Whoever was to hear of it is broken too; there is nobody left to tell.
+    }
+  };
   const listeners = new Map<EventName, Set<(event: never) => void>>();
   return {
     on(name, listener) {
@@ -133,7 +140,7 @@ export function createEvents(onListenerError: (name: EventName, error: unknown) 
         try {
           (listener as (given: typeof event) => void)(event);
         } catch (error) {
-          onListenerError(name, error);
+          tell(name, error);
         }
       }
     },

@@ -10,8 +10,7 @@ import type { MemberSettings } from "./membership/member-settings.js";
 import { Membership } from "./membership/membership.js";
 import { ringOf } from "./membership/owned-buckets.js";
 import type { Ring } from "./membership/ring.js";
-import { Roster } from "./membership/roster.js";
-import { evict, listWorkers, type WorkerRow } from "./operate/workers.js";
+import { evict, isLiveOn, listWorkers, type WorkerRow } from "./operate/workers.js";
 import { StopOnSignal } from "./runtime/stop-on-signal.js";
 import type { Clock } from "./seams/clock.js";
 import type { Tx } from "./seams/database.js";
@@ -48,7 +47,6 @@ export class Leasehold {
   readonly #newId: () => string;
   readonly #membership: Membership;
   readonly #workers = new Map<string, Worker>();
-  readonly #stopOnSignal: StopOnSignal;
 
   constructor(seams: LeaseholdSeams, schema: string, member: MemberSettings) {
     this.schema = schema;
@@ -56,7 +54,6 @@ export class Leasehold {
     this.#bind = binder({ schema, queue: defaults.queue });
     this.#newId = jobIds(seams.clock, seams.random);
     this.#membership = new Membership({ ...seams, bind: this.#bind }, member, version);
-    this.#stopOnSignal = new StopOnSignal(seams.signals, (signal) => this.#stopAll(signal));
   }
 
   /** Who this process is in the registry, once it has a worker. */
@@ -113,7 +110,7 @@ export class Leasehold {
       kinds,
       settings,
       open: () => this.#open(name, {}),
-      heedSignals: () => this.#stopOnSignal.heed(),
+      heedSignals: () => StopOnSignal.of(this.#seams.signals).heed((signal) => this.#stopAll(signal)),
     });
     this.#workers.set(name, worker);
     return worker;
@@ -131,10 +128,11 @@ export class Leasehold {
 
   /** Who owns which bucket of a queue, as a worker that looked now would see it. */
   async ring(queue: string): Promise<Ring> {
-    const { settings, ...seams } = await this.#open(checkQueueName(queue), {});
-    const roster = new Roster(seams);
-    await roster.run();
-    return ringOf(settings, roster.workersOf(settings.name));
+    const { settings } = await this.#open(checkQueueName(queue), {});
+    return ringOf(
+      settings,
+      (await this.workers()).filter((worker) => isLiveOn(worker, settings.name)),
+    );
   }
 
   /** Runs work in one transaction on a connection of ours. */

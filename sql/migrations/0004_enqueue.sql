@@ -78,7 +78,7 @@ $$;
 create or replace function leasehold.inbox_wake(p_jobs jsonb, p_now timestamptz) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
-  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox') then return; end if;
+  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then return; end if;
   perform leasehold.wake_workers('inbox', array(
     select distinct case when coalesce(j.partition_key, j.id::text) is not null
       then leasehold.bucket_of(coalesce(j.partition_key, j.id::text), 360 /* buckets */) else a.bucket end

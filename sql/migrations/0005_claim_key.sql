@@ -88,7 +88,8 @@ begin
       ) s
     ) r cross join lateral unnest(case when r.is_lost or not r.is_clear then array[null::tid]
           else r.tids[1 : least(coalesce(r.broken_at, p_window), p_window) - 1] end) with ordinality as u(tid, place)
-    where r.is_lost or (not r.is_busy and h.status = 'pending' and h.available_at <= p_now)
+    where not (h.status = 'pending' and h.available_at > p_now)  -- its key waits with it, whatever is behind
+      and (r.is_lost or (not r.is_busy and h.status = 'pending'))
     limit p_limit
   )
   select f.* from found f

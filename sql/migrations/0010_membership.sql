@@ -70,9 +70,7 @@ begin
     return query select false, '{}'::text[], null::float8;
     return;
   end if;
-  if not p_is_watcher then
-    update leasehold.workers w set is_watcher = true where w.id = p_worker;
-  end if;
+  update leasehold.workers w set is_watcher = true where w.id = p_worker and not w.is_watcher;
   select coalesce(array_agg(f.id) filter (where f.is_free), '{}'), count(*) into v_free, v_all from (
     select w.id, case when w.id = p_worker then false
                       when pg_try_advisory_lock(leasehold.session_lock(w.id)) then pg_advisory_unlock(leasehold.session_lock(w.id))

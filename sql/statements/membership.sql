@@ -21,11 +21,12 @@ select r.generation from registered r cross join told;
 
 -- name: beat_worker
 -- Locks the worker's row, by workers_pkey. Accepted only under the caller's generation and while not marked dead; the row as it
--- was says why not.
+-- was says why not. Carries the queues too, so that a change that could not be told heals.
 -- nullable: now
 -- row: accepted boolean, generation bigint?, status text?
 with beaten as (
   update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = :has_session::boolean,
+    queues = :queues::text[], status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
     metadata = :metadata::jsonb
   where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
   returning w.id
@@ -92,8 +93,8 @@ returning w.id;
 
 -- name: hold_session_lock
 -- Locks: the worker's session-level advisory lock, tried. Meant for the session that lives as long as the worker.
--- row: held boolean, channel text
-select pg_try_advisory_lock(leasehold.session_lock(:id::text)) as held, leasehold.worker_channel(:id::text) as channel;
+-- row: held boolean
+select pg_try_advisory_lock(leasehold.session_lock(:id::text)) as held;
 
 -- name: watch_workers
 -- Locks: see the function in migration 0010.
@@ -103,9 +104,18 @@ select is_watcher, marked, next_ms
 from leasehold.watch_workers(:worker_id::text, :is_watcher::boolean, :grace_ms::float8, :now::timestamptz);
 
 -- name: find_channels
--- Locks nothing.
--- row: pid int, ring text, own text
-select pg_backend_pid() as pid, 'leasehold_ring' as ring, leasehold.worker_channel(:id::text) as own;
+-- Locks nothing. Also has the server look after the connection, so that a session into the void does not keep its locks for hours.
+-- row: pid int, started_at timestamptz, ring text, own text
+select pg_backend_pid() as pid, a.backend_start as started_at, 'leasehold_ring' as ring, leasehold.worker_channel(:id::text) as own,
+       set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
+       set_config('tcp_keepalives_count', '3', false)
+from pg_stat_activity a where a.pid = pg_backend_pid();
+
+-- name: end_session
+-- Locks nothing. Ends an earlier session of ours that the server does not know to be broken, and with it the locks it holds.
+-- row: ended boolean
+select pg_terminate_backend(a.pid) as ended from pg_stat_activity a
+where a.pid = :pid::int and a.backend_start = :started_at::timestamptz and a.usename = current_user and a.pid <> pg_backend_pid();
 
 -- name: notify_channel
 -- Locks nothing; the self-test of a listener.

@@ -54,7 +54,7 @@ limit 1;
 -- in process, among the first thousand, and whether the worker that holds it is alive. By inbox_line.
 -- nullable: now
 -- row: now timestamptz, paused_at timestamptz?, worker_status text?, blocker_id uuid?, blocker_status text?, blocker_kind text?, blocker_available_at timestamptz?, blocker_claimed_by text?, blocker_lease_expires_at timestamptz?, blocker_last_error text?, ahead bigint, workers_alive bigint
-select t.now, q.paused_at, w.status as worker_status,
+select t.now, q.paused_at, case when w.left_at is null then w.status else 'left' end as worker_status,
        b.id as blocker_id, b.status as blocker_status, b.kind as blocker_kind, b.available_at as blocker_available_at,
        b.claimed_by as blocker_claimed_by, b.lease_expires_at as blocker_lease_expires_at, b.last_error as blocker_last_error,
        (select count(*) from (select 1 from leasehold.inbox a where a.in_line and a.partition_bucket = j.partition_bucket

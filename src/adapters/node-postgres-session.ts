@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import type { Query } from "../seams/database.js";
 import type { Session, SessionListener, Sessions } from "../seams/session.js";
@@ -7,6 +8,7 @@ export interface SessionSettings {
   readonly config: pg.ClientConfig;
   readonly connectTimeoutMs: number;
   readonly sessionTimeoutMs: number;
+  readonly closeWaitMs: number;
 }
 
 /** Sessions over single pg clients, outside of the pool. */
@@ -55,7 +57,11 @@ async function open(settings: SessionSettings, listener: SessionListener): Promi
     listen: async (channel) => void (await send("listen", `listen ${pg.escapeIdentifier(channel)}`, [])),
     close: async () => {
       isOver = true;
-      await client.end().catch(() => {});
+      await Promise.race([
+        client.end().catch(() => {}),
+        setTimeout(settings.closeWaitMs, null, { ref: false }),
+      ]);
+      end(client);
     },
   };
 }

@@ -135,9 +135,10 @@ export class NodePostgres implements Database {
 
   async #send<R>(client: pg.PoolClient, query: Query<R>): Promise<R[]> {
     const values = query.values as unknown[];
+    const limit = query.timeoutMs === undefined ? {} : { query_timeout: query.timeoutMs };
     if (this.#usesNames) {
       try {
-        return (await client.query({ name: query.name, text: query.text, values })).rows as R[];
+        return (await client.query({ name: query.name, text: query.text, values, ...limit })).rows as R[];
       } catch (error) {
         if (!isPreparedStatementTrouble(error)) throw error;
         this.#usesNames = false;
@@ -146,7 +147,7 @@ export class NodePostgres implements Database {
         });
       }
     }
-    return (await client.query({ text: query.text, values })).rows as R[];
+    return (await client.query({ text: query.text, values, ...limit })).rows as R[];
   }
 
   /** In a transaction a name that does not work would be the end of it, so they are used only where they must work. */
@@ -191,7 +192,7 @@ export class NodePostgres implements Database {
   }
 }
 
-/** So many at a time; the others wait in the order in which they came, as long as for a connection. */
+/** So many at a time; the others wait in the order in which they came. */
 class Permits {
   readonly #waiting = new Set<() => void>();
   #left: number;
@@ -210,7 +211,7 @@ class Permits {
       const timer = setTimeout(() => {
         this.#waiting.delete(go);
         resolve(false);
-      }, defaults.connectTimeoutMs);
+      }, defaults.transactionWaitMs);
       const go = (): void => {
         clearTimeout(timer);
         resolve(true);

@@ -44,7 +44,7 @@ export class GuardedDatabase {
           if (again === null) throw error;
           next = again();
         }
-        await this.#waitOrThrow(mayHaveCommitted ? ambiguous(query.name, error) : error, query.name, tries);
+        await this.#waitOrThrow(mayHaveCommitted ? ambiguous(query.name, error) : error, query, tries);
       }
     }
   }
@@ -58,9 +58,9 @@ export class GuardedDatabase {
     await this.#database.close();
   }
 
-  async #waitOrThrow(error: unknown, statement: string, tries: number): Promise<void> {
-    if (!isCurable(error) || tries >= defaults.databaseTriesMax) throw error;
-    this.#events.emit("database:retried", { statement, tries, reason: String(error) });
+  async #waitOrThrow(error: unknown, query: Query<unknown>, tries: number): Promise<void> {
+    if (!isCurable(error) || tries >= (query.triesMax ?? defaults.databaseTriesMax)) throw error;
+    this.#events.emit("database:retried", { statement: query.name, tries, reason: String(error) });
     const ceiling = Math.min(defaults.databaseBackoffMs * 2 ** tries, defaults.databaseBackoffMsMax);
     await this.#clock.sleep(ceiling * (0.5 + this.#random.fraction() / 2));
   }

@@ -235,19 +235,20 @@ select r.generation from registered r cross join told`,
 
 /** sql/statements/membership.sql */
 export const beatWorker: Statement<
-  { readonly now: Date | null; readonly hasSession: boolean; readonly metadata: string; readonly id: string; readonly generation: bigint },
+  { readonly now: Date | null; readonly hasSession: boolean; readonly queues: readonly string[]; readonly metadata: string; readonly id: string; readonly generation: bigint },
   { readonly accepted: boolean; readonly generation: string | null; readonly status: string | null }
 > = {
   name: "beat_worker",
   text: `with beaten as (
   update leasehold.workers w set last_seen_at = coalesce($1::timestamptz, clock_timestamp()), has_session = $2::boolean,
-    metadata = $3::jsonb
-  where w.id = $4::text and w.generation = $5::bigint and w.status <> 'dead'
+    queues = $3::text[], status = case when cardinality($3::text[]) = 0 then 'draining' else 'alive' end,
+    metadata = $4::jsonb
+  where w.id = $5::text and w.generation = $6::bigint and w.status <> 'dead'
   returning w.id
 )
 select exists (select 1 from beaten) as accepted, w.generation, w.status
-from (select 1) one left join leasehold.workers w on w.id = $4::text`,
-  parameters: ["now", "hasSession", "metadata", "id", "generation"],
+from (select 1) one left join leasehold.workers w on w.id = $5::text`,
+  parameters: ["now", "hasSession", "queues", "metadata", "id", "generation"],
 };
 
 /** sql/statements/membership.sql */
@@ -326,10 +327,10 @@ returning w.id`,
 /** sql/statements/membership.sql */
 export const holdSessionLock: Statement<
   { readonly id: string },
-  { readonly held: boolean; readonly channel: string }
+  { readonly held: boolean }
 > = {
   name: "hold_session_lock",
-  text: `select pg_try_advisory_lock(leasehold.session_lock($1::text)) as held, leasehold.worker_channel($1::text) as channel`,
+  text: `select pg_try_advisory_lock(leasehold.session_lock($1::text)) as held`,
   parameters: ["id"],
 };
 
@@ -347,11 +348,25 @@ from leasehold.watch_workers($1::text, $2::boolean, $3::float8, $4::timestamptz)
 /** sql/statements/membership.sql */
 export const findChannels: Statement<
   { readonly id: string },
-  { readonly pid: number; readonly ring: string; readonly own: string }
+  { readonly pid: number; readonly started_at: Date; readonly ring: string; readonly own: string }
 > = {
   name: "find_channels",
-  text: `select pg_backend_pid() as pid, 'leasehold_ring' as ring, leasehold.worker_channel($1::text) as own`,
+  text: `select pg_backend_pid() as pid, a.backend_start as started_at, 'leasehold_ring' as ring, leasehold.worker_channel($1::text) as own,
+       set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
+       set_config('tcp_keepalives_count', '3', false)
+from pg_stat_activity a where a.pid = pg_backend_pid()`,
   parameters: ["id"],
+};
+
+/** sql/statements/membership.sql */
+export const endSession: Statement<
+  { readonly pid: number; readonly startedAt: Date },
+  { readonly ended: boolean }
+> = {
+  name: "end_session",
+  text: `select pg_terminate_backend(a.pid) as ended from pg_stat_activity a
+where a.pid = $1::int and a.backend_start = $2::timestamptz and a.usename = current_user and a.pid <> pg_backend_pid()`,
+  parameters: ["pid", "startedAt"],
 };
 
 /** sql/statements/membership.sql */
@@ -464,7 +479,7 @@ export const explainJob: Statement<
   { readonly now: Date; readonly paused_at: Date | null; readonly worker_status: string | null; readonly blocker_id: string | null; readonly blocker_status: string | null; readonly blocker_kind: string | null; readonly blocker_available_at: Date | null; readonly blocker_claimed_by: string | null; readonly blocker_lease_expires_at: Date | null; readonly blocker_last_error: string | null; readonly ahead: string; readonly workers_alive: string }
 > = {
   name: "explain_job",
-  text: `select t.now, q.paused_at, w.status as worker_status,
+  text: `select t.now, q.paused_at, case when w.left_at is null then w.status else 'left' end as worker_status,
        b.id as blocker_id, b.status as blocker_status, b.kind as blocker_kind, b.available_at as blocker_available_at,
        b.claimed_by as blocker_claimed_by, b.lease_expires_at as blocker_lease_expires_at, b.last_error as blocker_last_error,
        (select count(*) from (select 1 from leasehold.inbox a where a.in_line and a.partition_bucket = j.partition_bucket

@@ -1,6 +1,11 @@
 import type { Binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
-import { findChannels, holdSessionLock, notifyChannel } from "../database/statements.generated.js";
+import {
+  endSession,
+  findChannels,
+  holdSessionLock,
+  notifyChannel,
+} from "../database/statements.generated.js";
 import type { Events } from "../events.js";
 import type { Clock } from "../seams/clock.js";
 import type { Query } from "../seams/database.js";
@@ -36,6 +41,7 @@ export class DirectSession {
   #state: "closed" | "open" | "unavailable" = "closed";
   #isLocked = false;
   #opened = 0;
+  #earlier: { readonly pid: number; readonly startedAt: Date } | null = null;
   #heard: ((payload: string) => void) | null = null;
 
   constructor(seams: DirectSessionSeams, workerId: string, listener: DirectSessionListener) {
@@ -65,6 +71,7 @@ export class DirectSession {
   /** Opens a session when there is none, and takes its lock. True when a new one was opened: what was notified before it is lost. */
   async open(): Promise<boolean> {
     if (this.#state !== "closed") return false;
+    await this.#endEarlier();
     let session: Session | null = null;
     session = await this.#seams.sessions.open({
       onNotice: (channel, payload) => this.#onNotice(channel, payload),
@@ -73,9 +80,11 @@ export class DirectSession {
     this.#session = session;
     try {
       if (!(await this.#canListen(session))) return false;
+      if (this.#session !== session) throw new Error("The session broke while it was opened.");
       this.#state = "open";
       this.#opened++;
-      await this.lock();
+      if (!(await this.lock()))
+        this.#seams.events.emit("session:opened", { workerId: this.#workerId, isLocked: false });
     } catch (error) {
       await this.close();
       throw error;
@@ -92,7 +101,7 @@ export class DirectSession {
       if (this.#state !== "open") return false;
       this.#isLocked = row?.held === true;
     }
-    events.emit("session:opened", { workerId: this.#workerId, isLocked: this.#isLocked });
+    if (this.#isLocked) events.emit("session:opened", { workerId: this.#workerId, isLocked: true });
     return this.#isLocked;
   }
 
@@ -102,12 +111,21 @@ export class DirectSession {
     await session?.close();
   }
 
+  /** A session that broke on our side only may keep its locks on the server's. */
+  async #endEarlier(): Promise<void> {
+    if (this.#earlier === null) return;
+    const { bind, database } = this.#seams;
+    await database.run({ ...bind(endSession, this.#earlier), triesMax: 1 });
+    this.#earlier = null;
+  }
+
   /** Listens, and asks for a notification of its own by way of another connection. */
   async #canListen(session: Session): Promise<boolean> {
     const { bind, clock, database } = this.#seams;
     const [channels] = await session.run(bind(findChannels, { id: this.#workerId }));
     if (channels === undefined) throw new Error("The server gave no channels.");
     if (session.announcedPid !== channels.pid) return await this.#giveUp();
+    this.#earlier = { pid: channels.pid, startedAt: channels.started_at };
     await session.listen(channels.ring);
     await session.listen(channels.own);
     const payload = `self-test ${this.#opened} ${clock.monotonicMs()}`;

@@ -52,6 +52,7 @@ export class Membership {
   readonly #sessionLoop: Loop;
   readonly #watch: Loop;
   #isSuperseded = false;
+  #mustRegister = false;
   /** Joining and finishing happen one after another: the first enters the registry, the last leaves it. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -66,7 +67,7 @@ export class Membership {
     this.#session = new DirectSession(seams, settings.id, {
       onRing: () => this.#ring.wake(),
       onWake: (payload) => this.#onWake(payload),
-      onLost: () => this.#sessionLoop.wake(),
+      onLost: () => this.#onSessionLost(),
     });
     this.#heartbeat = new Loop(
       seams,
@@ -131,6 +132,7 @@ export class Membership {
 
   async #finish(queue: string, isClean: boolean): Promise<void> {
     this.#participants.delete(queue);
+    this.record.forget(queue);
     if (this.#participants.size > 0) return;
     await Promise.all([
       this.#heartbeat.stop(),
@@ -164,16 +166,25 @@ export class Membership {
     const { state, isLocked } = this.#session;
     if (state === "unavailable") return Number.POSITIVE_INFINITY;
     if (!isLocked && state === "open") await this.#session.lock();
-    if (wasOpened || this.#session.isLocked !== this.record.hasSession) {
+    this.#mustRegister ||= wasOpened || this.#session.isLocked !== this.record.hasSession;
+    this.record.hasSession = this.#session.isLocked;
+    if (this.#mustRegister) {
       const startedAtMs = this.#clock.monotonicMs();
-      this.record.hasSession = this.#session.isLocked;
       await this.record.register(this.#load(), "its session is new");
+      this.#mustRegister = false;
       this.trust.extend(startedAtMs);
       this.#watch.wake();
       this.#ring.wake();
       for (const participant of this.#participants.values()) participant.onWake(null);
     }
     return this.#session.isLocked ? Number.POSITIVE_INFINITY : defaults.watchOtherMs;
+  }
+
+  /** Says so before the grace is over: without a session only the TTL counts, however long it takes to open another. */
+  #onSessionLost(): void {
+    this.record.hasSession = false;
+    this.#heartbeat.wake();
+    this.#sessionLoop.wake();
   }
 
   #onRoster(): void {

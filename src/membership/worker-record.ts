@@ -9,6 +9,8 @@ import {
 } from "../database/statements.generated.js";
 import type { Events } from "../events.js";
 import type { Clock } from "../seams/clock.js";
+import type { Query } from "../seams/database.js";
+import { defaults } from "../settings.js";
 import type { MemberSettings } from "./member-settings.js";
 
 export interface RecordSeams {
@@ -34,6 +36,8 @@ export class WorkerRecord {
   readonly #queues = new Set<string>();
   #generation = 0n;
   #isNew = true;
+  /** A registration whose answer never came: a higher generation may be our own. */
+  #isInDoubt = false;
   /** Writes that concern the generation go one after another: a registration whose answer was lost must not look like somebody else's. */
   #turn: Promise<unknown> = Promise.resolve();
   hasSession = false;
@@ -49,6 +53,11 @@ export class WorkerRecord {
 
   get queues(): ReadonlySet<string> {
     return this.#queues;
+  }
+
+  /** Told to the registry with the next beat, if it was not told before. */
+  forget(queue: string): void {
+    this.#queues.delete(queue);
   }
 
   /** Before the first registration. */
@@ -79,20 +88,24 @@ export class WorkerRecord {
   async #register(load: Load, why: string): Promise<void> {
     const { database, bind, clock, events } = this.#seams;
     const { id, hostname, pid, region, ttlMs } = this.settings;
+    this.#isInDoubt = true;
     const [row] = await database.run(
-      bind(registerWorker, {
-        id,
-        hostname,
-        pid,
-        region,
-        ttlMs,
-        queues: [...this.#queues],
-        hasSession: this.hasSession,
-        isNew: this.#isNew,
-        metadata: JSON.stringify(load),
-        now: clock.databaseNow(),
-      }),
+      this.#timely(
+        bind(registerWorker, {
+          id,
+          hostname,
+          pid,
+          region,
+          ttlMs,
+          queues: [...this.#queues],
+          hasSession: this.hasSession,
+          isNew: this.#isNew,
+          metadata: JSON.stringify(load),
+          now: clock.databaseNow(),
+        }),
+      ),
     );
+    this.#isInDoubt = false;
     this.#isNew = false;
     this.#generation = BigInt(row?.generation ?? 0);
     const { generation, hasSession } = this;
@@ -102,17 +115,20 @@ export class WorkerRecord {
   async #beat(load: Load): Promise<BeatAnswer> {
     const { database, bind, clock } = this.#seams;
     const [row] = await database.run(
-      bind(beatWorker, {
-        id: this.settings.id,
-        generation: this.#generation,
-        hasSession: this.hasSession,
-        metadata: JSON.stringify(load),
-        now: clock.databaseNow(),
-      }),
+      this.#timely(
+        bind(beatWorker, {
+          id: this.settings.id,
+          generation: this.#generation,
+          queues: [...this.#queues],
+          hasSession: this.hasSession,
+          metadata: JSON.stringify(load),
+          now: clock.databaseNow(),
+        }),
+      ),
     );
     if (row?.accepted === true) return "accepted";
     const stored = BigInt(row?.generation ?? 0);
-    return stored > this.#generation ? "superseded" : "dead";
+    return stored > this.#generation && !this.#isInDoubt ? "superseded" : "dead";
   }
 
   async #changeQueues(change: { readonly add?: string; readonly remove?: string }): Promise<boolean> {
@@ -140,10 +156,17 @@ export class WorkerRecord {
   async deregister(isClean: boolean): Promise<void> {
     const { bind, clock, database } = this.#seams;
     const { id } = this.settings;
-    await database.run(
-      bind(deregisterWorker, { id, generation: this.#generation, isClean, now: clock.databaseNow() }),
-    );
     this.#queues.clear();
     this.#isNew = true;
+    await database.run(
+      this.#timely(
+        bind(deregisterWorker, { id, generation: this.#generation, isClean, now: clock.databaseNow() }),
+      ),
+    );
+  }
+
+  /** A write that takes longer than a good part of the TTL is no sign of life; its loop tries again. */
+  #timely<R>(query: Query<R>): Query<R> {
+    return { ...query, timeoutMs: Math.ceil(this.settings.ttlMs / 4), triesMax: defaults.workerTriesMax };
   }
 }

@@ -3,7 +3,7 @@ import { ringOf } from "../membership/owned-buckets.js";
 import type { JobRecord } from "../work/job.js";
 import type { QueueSeams } from "../work/queue-seams.js";
 import { get } from "./list.js";
-import { listWorkers, type WorkerRow } from "./workers.js";
+import { isLiveOn, listWorkers } from "./workers.js";
 
 /** Why a job is where it is: a reason to branch on, a sentence to read at 3 a.m., and the rows it speaks of. */
 export interface Why {
@@ -91,9 +91,11 @@ function explain(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> | 
 /** Who should take it: the owner of its bucket, by the registry as it is now. */
 async function explainReady(seams: QueueSeams, job: JobRecord): Promise<Pick<Why, "reason" | "words">> {
   const { name } = seams.settings;
-  const isLive = (worker: WorkerRow): boolean =>
-    worker.state === "alive" && worker.expiresInMs > 0 && worker.queues.includes(name);
-  const ring = ringOf(seams.settings, (await listWorkers(seams)).filter(isLive));
+  const workers = await listWorkers(seams);
+  const ring = ringOf(
+    seams.settings,
+    workers.filter((worker) => isLiveOn(worker, name)),
+  );
   const owner = ring.owners[job.bucket] ?? null;
   const first = `It is first in line and due since ${time(job.availableAt)}`;
   if (owner === null) {

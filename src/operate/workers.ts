@@ -29,6 +29,11 @@ export interface WorkerRow {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** True when it may own buckets of the queue. */
+export function isLiveOn(worker: WorkerRow, queue: string): boolean {
+  return worker.state === "alive" && worker.expiresInMs > 0 && worker.queues.includes(queue);
+}
+
 export async function listWorkers(seams: WorkersSeams): Promise<readonly WorkerRow[]> {
   const rows = await seams.database.run(seams.bind(listWorkersStatement, { now: seams.clock.databaseNow() }));
   return rows.map((row) =>

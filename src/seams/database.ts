@@ -17,6 +17,9 @@ export interface Query<R> {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
+  /** How long an answer may take, and how often it is tried, where that is less than for other queries. */
+  readonly timeoutMs?: number;
+  readonly triesMax?: number;
   readonly row?: R;
 }
 

@@ -10,6 +10,7 @@ import { HeldJob } from "./held-job.js";
 import type { QueueSeams } from "./queue-seams.js";
 import { leaseDeadlineMs } from "./supervise.js";
 import { WakeWish } from "./wake-wish.js";
+import { WalkRound } from "./walk-round.js";
 
 export interface ClaimParts {
   readonly membership: Membership;
@@ -43,6 +44,7 @@ export class ClaimActivity implements Activity {
   readonly #lingering = new Map<bigint, number>();
   /** Keys with more rows behind those in hand, and their buckets: looked at when what is in hand is done. */
   readonly #lookAgain = new Map<string, number>();
+  readonly #round = new WalkRound();
   #woken: Set<number> | "all" | null = "all";
   #fullAtMs = 0;
   #looks = 0;
@@ -63,6 +65,17 @@ export class ClaimActivity implements Activity {
     return this.#unsure.size > 0;
   }
 
+  /** True when rows may carry our name that we have given up. */
+  get isLingering(): boolean {
+    const nowMs = this.#seams.clock.monotonicMs();
+    return [...this.#lingering.values()].some((untilMs) => untilMs > nowMs);
+  }
+
+  /** The row was started and not settled: its token stays known, so that it is not taken for one that nobody has started. */
+  linger(held: HeldJob): void {
+    this.#lingering.set(held.job.fenceToken, held.deadlineMs + this.#parts.leaseMs);
+  }
+
   /** Rows may be waiting in these buckets. The caller wakes the loop. */
   wakeFor(buckets: readonly number[] | null): void {
     this.#wish.woken();
@@ -73,7 +86,7 @@ export class ClaimActivity implements Activity {
 
   /** A row has left; true when there is reason to look now. */
   hasReasonToLook(held: HeldJob): boolean {
-    if (held.isUnsettled) this.#lingering.set(held.job.fenceToken, held.deadlineMs + this.#parts.leaseMs);
+    if (held.isLost) this.linger(held);
     const { bucket, partitionKey } = held.job;
     if (!this.#parts.dispatcher.holdsLine(partitionKey) && this.#lookAgain.delete(partitionKey))
       this.wakeFor([bucket]);
@@ -84,8 +97,11 @@ export class ClaimActivity implements Activity {
     const { membership, owned, ahead } = this.#parts;
     const { clock } = this.#seams;
     const nowMs = clock.monotonicMs();
-    if (owned.current.length === 0 || membership.isSuperseded) return Number.POSITIVE_INFINITY;
-    if (!membership.trust.isOpen()) return defaults.pollActiveMs;
+    if ((owned.current.length === 0 && !this.isUnsure) || membership.isSuperseded) return this.#standBack();
+    if (!membership.trust.isOpen()) {
+      this.#standBack();
+      return defaults.pollActiveMs;
+    }
     if (this.#parts.dispatcher.hasOverdue(nowMs)) {
       this.#parts.onOverdue();
       return defaults.pollActiveMs;
@@ -103,6 +119,12 @@ export class ClaimActivity implements Activity {
     this.#note(isFull ? [] : buckets, pass, appetite);
     const delayMs = await this.#delayAfter(isFull, pass);
     return this.#woken !== null ? 0 : delayMs;
+  }
+
+  /** Nothing is claimed, so no slot is kept for what a claim would bring. */
+  #standBack(): number {
+    this.#parts.dispatcher.reserve(0);
+    return Number.POSITIVE_INFINITY;
   }
 
   /** All that are owned, or only those of a wake while the next full pass is not due. */
@@ -147,7 +169,8 @@ export class ClaimActivity implements Activity {
   /** Slots are kept for retries every other time, so that neither they nor fresh rows starve; the pass that has them looks where they were seen. */
   #keepSlots(pass: ClaimPass, at: { readonly appetite: Appetite; readonly before: Bookmarks }): void {
     const tookRetries = pass.jobs.some((job) => job.attempt > 1);
-    this.#isMore = pass.jobs.length >= at.appetite.limit || pass.retriesLeft > 0;
+    const isCut = pass.stops.size > 0; // It visited as many keys as a pass may, and there are more.
+    this.#isMore = pass.jobs.length >= at.appetite.limit || pass.retriesLeft > 0 || isCut;
     this.#parts.dispatcher.reserve(tookRetries ? 0 : pass.retriesLeft);
     if (tookRetries || pass.retriesLeft === 0) return;
     this.#bookmarks.nextBucket = at.before.nextBucket;
@@ -158,8 +181,11 @@ export class ClaimActivity implements Activity {
   /** Which keys have more rows than were taken: those of a wake, whose new rows may be behind rows in hand, and those of a full run. */
   #note(wokenBuckets: readonly number[], pass: ClaimPass, appetite: Appetite): void {
     if (this.#seams.settings.order !== "key") return;
+    const { dispatcher } = this.#parts;
+    if (this.#lookAgain.size > defaults.lookAgainKeysMax)
+      for (const key of this.#lookAgain.keys()) if (!dispatcher.holdsLine(key)) this.#lookAgain.delete(key);
     for (const bucket of wokenBuckets)
-      for (const key of this.#parts.dispatcher.linesIn(bucket)) this.#lookAgain.set(key, bucket);
+      for (const key of dispatcher.linesIn(bucket)) this.#lookAgain.set(key, bucket);
     const counts = new Map<string, number>();
     for (const { partitionKey, bucket } of pass.jobs) {
       const count = (counts.get(partitionKey) ?? 0) + 1;
@@ -172,6 +198,7 @@ export class ClaimActivity implements Activity {
     const { clock } = this.#seams;
     const found = pass.jobs.length > 0;
     if (found) {
+      this.#round.reset();
       this.#elsewhere = 0;
       await this.#wish.found(this.#isMore);
     }
@@ -187,6 +214,13 @@ export class ClaimActivity implements Activity {
   }
 
   async #idleMs(pass: ClaimPass): Promise<number> {
+    const round = this.#round.note(pass, this.#seams.clock.monotonicMs());
+    if (!round.isDone) return 0;
+    const idleMs = Math.max(round.restMs, await this.#emptyMs(pass));
+    return Math.min(idleMs, Math.max(0, round.dueInMs) + 1);
+  }
+
+  async #emptyMs(pass: ClaimPass): Promise<number> {
     const { membership, owned, dispatcher } = this.#parts;
     const { buckets } = this.#seams.settings;
     if (membership.canBeWoken && !this.#wish.isSaidFor(owned.current, buckets)) {

@@ -3,6 +3,7 @@ import { toClaimedJob } from "../database/rows.js";
 import { claimJobs } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
 import { checkedWorkerId } from "../membership/member-settings.js";
+import type { Query } from "../seams/database.js";
 import { defaults, wholeNumber } from "../settings.js";
 import { completeWithin } from "./complete-within.js";
 import type { ClaimedJob } from "./job.js";
@@ -49,6 +50,8 @@ export interface ClaimPass {
   readonly busyElsewhere: number;
   /** When the next row falls due, counted from the claim, as far as the pass saw; told only when there was nothing to take. */
   readonly dueInMs: number | null;
+  /** Buckets with more keys than the pass visited; true for those where it came round to where it began or before. */
+  readonly stops: ReadonlyMap<number, boolean>;
 }
 
 /** One pass: takes rows from the front of their lines and writes a lease on them. */
@@ -57,38 +60,13 @@ export async function claim(
   bookmarks: Bookmarks,
   options: ClaimOptions,
 ): Promise<ClaimPass> {
-  const { settings, database, bind, clock } = seams;
-  const limit = wholeNumber("limit", options.limit, {
-    fallback: defaults.claimLimit,
-    min: 0,
-    max: defaults.claimLimitMax,
-  });
-  const buckets = rotated(checkedBuckets(options.buckets, settings.buckets), bookmarks);
+  const { settings, database } = seams;
   const workerId = checkedWorkerId(options.workerId);
-  const query = bind(claimJobs, {
-    workerId,
-    buckets,
-    after: buckets.map((bucket) => bookmarks.afterKey.get(bucket) ?? ""),
-    limit,
-    run: wholeNumber("run", options.run, { fallback: defaults.runMax, min: 1, max: defaults.claimLimitMax }),
-    retries: wholeNumber("retries", options.retries, {
-      fallback: limit,
-      min: 0,
-      max: defaults.claimLimitMax,
-    }),
-    suspects: wholeNumber("suspects", options.suspects, {
-      fallback: defaults.suspectsMax,
-      min: 0,
-      max: defaults.claimLimitMax,
-    }),
-    leaseMs: BigInt(
-      wholeNumber("leaseMs", options.leaseMs, { fallback: defaults.leaseMs, min: 100, max: 86_400_000 }),
-    ),
-    knownTokens: options.knownTokens ?? null,
-    now: clock.databaseNow(),
-  });
+  const buckets = rotated(checkedBuckets(options.buckets, settings.buckets), bookmarks);
+  const query = claimQuery(seams, bookmarks, { ...options, workerId, buckets });
   const rows = await database.run(query, options.knownTokens === undefined ? null : () => query);
   const jobs: ClaimedJob[] = [];
+  const stops = new Map<number, boolean>();
   let rest: ClaimRow | null = null;
   for (const row of rows) {
     if (isJob(row)) {
@@ -102,7 +80,9 @@ export async function claim(
     } else if (row.partition_bucket === null) {
       rest = row;
     } else {
-      bookmarks.afterKey.set(row.partition_bucket, row.partition_key ?? "");
+      const key = row.partition_key ?? "";
+      stops.set(row.partition_bucket, hasComeRound(key, bookmarks.afterKey.get(row.partition_bucket)));
+      bookmarks.afterKey.set(row.partition_bucket, key);
     }
   }
   bookmarks.nextBucket = turn(buckets, jobs);
@@ -120,7 +100,40 @@ export async function claim(
     retriesLeft: rest?.attempts ?? 0,
     busyElsewhere: rest?.crashes ?? 0,
     dueInMs: rest === null || rest.seq === null ? null : Number(rest.seq),
+    stops,
   };
+}
+
+function claimQuery(
+  seams: QueueSeams,
+  bookmarks: Bookmarks,
+  options: ClaimOptions & { readonly buckets: readonly number[] },
+): Query<ClaimRow> {
+  const { buckets, workerId } = options;
+  const most = { min: 0, max: defaults.claimLimitMax };
+  const limit = wholeNumber("limit", options.limit, { ...most, fallback: defaults.claimLimit });
+  const leaseMs = wholeNumber("leaseMs", options.leaseMs, {
+    fallback: defaults.leaseMs,
+    min: defaults.leaseMsMin,
+    max: defaults.leaseMsMax,
+  });
+  return seams.bind(claimJobs, {
+    workerId,
+    buckets,
+    after: buckets.map((bucket) => bookmarks.afterKey.get(bucket) ?? ""),
+    limit,
+    run: wholeNumber("run", options.run, { ...most, fallback: defaults.runMax, min: 1 }),
+    retries: wholeNumber("retries", options.retries, { ...most, fallback: limit }),
+    suspects: wholeNumber("suspects", options.suspects, { ...most, fallback: defaults.suspectsMax }),
+    leaseMs: BigInt(leaseMs),
+    knownTokens: options.knownTokens ?? null,
+    now: seams.clock.databaseNow(),
+  });
+}
+
+/** In the order of the database, which is by bytes. */
+function hasComeRound(key: string, after: string | undefined): boolean {
+  return after !== undefined && Buffer.compare(Buffer.from(key), Buffer.from(after)) <= 0;
 }
 
 function isJob(row: ClaimRow): row is ClaimRow & { readonly id: string } {

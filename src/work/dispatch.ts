@@ -18,6 +18,8 @@ export interface DispatchParts {
   onStale(): void;
   /** A handler with a time-out has started. */
   onStarted(timeoutAtMs: number): void;
+  /** An outcome could not be written: the row may carry our name until its lease runs out. */
+  onUnsettled(held: HeldJob): void;
   /** A row has left. */
   onLeft(held: HeldJob): void;
 }
@@ -94,7 +96,7 @@ export class Dispatcher {
 
   /** True when a lease may have run out: then it is not known whose the rows are, not even to a claim of ours. */
   hasOverdue(nowMs: number): boolean {
-    for (const held of this.#held) if (nowMs >= held.deadlineMs && !held.isEnding) return true;
+    for (const held of this.#held) if (nowMs >= held.deadlineMs && held.isRenewable) return true;
     return false;
   }
 
@@ -162,8 +164,8 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** Starts nothing more and hands back what was not started, trying so long. Resolves with how many rows went back. */
-  async stop(untilMs: number): Promise<number> {
+  /** Starts nothing more and hands back what was not started, trying so long. */
+  async stop(untilMs: number): Promise<void> {
     this.#isStopped = true;
     this.#ready = [];
     this.#stale = [];
@@ -175,7 +177,6 @@ export class Dispatcher {
     for (const [key, line] of this.#lines) if (line.rows.length === 0) this.#lines.delete(key);
     for (const row of waiting) row.deadlineMs = Math.min(row.deadlineMs, untilMs);
     await this.#release(waiting, "the worker stops");
-    return waiting.length;
   }
 
   #start(line: Line, held: HeldJob): void {
@@ -201,8 +202,9 @@ export class Dispatcher {
     this.#leave(held);
     line.rows.shift();
     if (next !== "goes on") await this.#dropRest(line, held, next);
-    if (line.rows.length === 0) this.#lines.delete(line.key);
-    else if (!this.#isStopped) this.#ready.push(line);
+    if (line.rows.length > 0) {
+      if (!this.#isStopped) this.#ready.push(line);
+    } else if (this.#lines.get(line.key) === line) this.#lines.delete(line.key);
     this.#parts.onLeft(held);
     this.pump();
   }
@@ -210,7 +212,10 @@ export class Dispatcher {
   /** What becomes of the rows behind this one. */
   async #settle(held: HeldJob, outcome: Outcome): Promise<"goes on" | "was released" | "is unsure"> {
     const answer = await this.#parts.settle({ job: held.job, outcome }, held.deadlineMs);
-    if (answer === null) held.isUnsettled = true;
+    if (answer === null) {
+      held.isUnsettled = true;
+      this.#parts.onUnsettled(held);
+    }
     if (answer === null || !answer.held) return "is unsure";
     if (outcome.is === "complete") return "goes on";
     if (answer.status === null) return "is unsure";
@@ -241,10 +246,15 @@ export class Dispatcher {
 
   async #release(rows: readonly HeldJob[], why: string): Promise<void> {
     if (rows.length === 0) return;
+    for (const row of rows) row.isEnding = true;
     await Promise.all(
-      rows.map((row) => this.#parts.settle({ job: row.job, outcome: release }, row.deadlineMs)),
+      rows.map(async (row) => {
+        const answer = await this.#parts.settle({ job: row.job, outcome: release }, row.deadlineMs);
+        row.isUnsettled = answer === null;
+        if (row.isUnsettled) this.#parts.onUnsettled(row);
+        this.#leave(row);
+      }),
     );
-    for (const row of rows) this.#leave(row);
     this.#parts.events.emit("jobs:released", { queue: this.#parts.settings.name, count: rows.length, why });
   }
 

@@ -52,6 +52,11 @@ export class HeldJob {
     this.deadlineMs = deadlineMs;
   }
 
+  /** True while its lease is ours to renew: not once its outcome is written or being written, nor once it is lost. */
+  get isRenewable(): boolean {
+    return !this.isEnding && !this.isSettled && !this.isLost;
+  }
+
   get abortReason(): Error | null {
     return this.#abortReason;
   }

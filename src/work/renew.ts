@@ -24,7 +24,9 @@ export async function renew(
     ),
     now: seams.clock.databaseNow(),
   });
-  return (await seams.database.run(query)).map((row) => {
+  const timeoutMs = Math.ceil((leaseMs ?? defaults.leaseMs) / 6);
+  const timely = { ...query, timeoutMs, triesMax: defaults.workerTriesMax };
+  return (await seams.database.run(timely)).map((row) => {
     if (row.state === "renewed" && row.lease_expires_at !== null) {
       return { id: row.id, state: "renewed", leaseExpiresAt: row.lease_expires_at };
     }

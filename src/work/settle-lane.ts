@@ -17,14 +17,9 @@ export class SettleLane {
   readonly #seams: QueueSeams;
   #waiting: Waiting[] = [];
   #isSending = false;
-  #onIdle: (() => void)[] = [];
 
   constructor(seams: QueueSeams) {
     this.#seams = seams;
-  }
-
-  get isIdle(): boolean {
-    return !this.#isSending && this.#waiting.length === 0;
   }
 
   /** What the database said; null when it could not be asked before `untilMs`. Never rejects. */
@@ -33,11 +28,6 @@ export class SettleLane {
       this.#waiting.push({ settlement, untilMs, resolve });
       if (!this.#isSending) void this.#send();
     });
-  }
-
-  /** Resolves when nothing is waiting or under way. */
-  async idle(): Promise<void> {
-    while (!this.isIdle) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
 
   async #send(): Promise<void> {
@@ -49,32 +39,45 @@ export class SettleLane {
       await this.#settle(batch);
     }
     this.#isSending = false;
-    for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
   async #settle(batch: readonly Waiting[]): Promise<void> {
     let open = batch;
     for (let tries = 0; open.length > 0; tries++) {
       try {
-        const answers = await settleGroup(
-          this.#seams,
-          open.map((one) => one.settlement),
-          tries > 0,
-        );
-        for (const [i, one] of open.entries()) one.resolve(answers[i] ?? null);
+        await this.#try(open, tries > 0);
         return;
       } catch (error) {
-        if (!(error instanceof DatabaseUnavailableError)) return await this.#settleApart(open, error);
+        if (!(error instanceof DatabaseUnavailableError)) return await this.#settleApart(open);
         open = this.#giveUp(open, error);
       }
     }
   }
 
+  async #try(batch: readonly Waiting[], mayHaveRun: boolean): Promise<void> {
+    const settlements = batch.map((one) => one.settlement);
+    const triesMax = defaults.workerTriesMax;
+    const answers = await settleGroup(this.#seams, settlements, { mayHaveRun, triesMax });
+    for (const [i, one] of batch.entries()) one.resolve(answers[i] ?? null);
+  }
+
   /** One row that the database refuses must not keep the others from being settled. */
-  async #settleApart(batch: readonly Waiting[], reason: unknown): Promise<void> {
-    const [only] = batch;
-    if (batch.length === 1 && only !== undefined) return this.#fail(only, reason);
-    for (const one of batch) await this.#settle([one]);
+  async #settleApart(batch: readonly Waiting[]): Promise<void> {
+    for (const one of batch) await this.#try([one], true).catch(() => void this.#insist(one));
+  }
+
+  /** What is refused now may be accepted later: a server that is read-only for a moment, a full disk, a lock held too long. */
+  async #insist(one: Waiting): Promise<void> {
+    const { clock, random } = this.#seams;
+    for (let tries = 1; ; tries++) {
+      const ceiling = Math.min(defaults.loopBackoffMs * 2 ** tries, defaults.loopBackoffMsMax);
+      await clock.sleep(ceiling * (0.5 + random.fraction() / 2));
+      try {
+        return await this.#try([one], true);
+      } catch (error) {
+        if (clock.monotonicMs() >= one.untilMs) return this.#fail(one, error);
+      }
+    }
   }
 
   #giveUp(batch: readonly Waiting[], reason: unknown): readonly Waiting[] {

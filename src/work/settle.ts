@@ -2,7 +2,7 @@ import type { SettleRow } from "../database/rows.js";
 import { findSettled, settleJobs } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
 import type { Query } from "../seams/database.js";
-import { delayInRange, oneOf } from "../settings.js";
+import { defaults, delayInRange, oneOf } from "../settings.js";
 import type { ClaimedJob } from "./job.js";
 import { storableText } from "./json.js";
 import type { Outcome } from "./outcome.js";
@@ -23,7 +23,7 @@ export async function settle(
 ): Promise<readonly boolean[]> {
   const held = new Set<string>();
   for (const group of groupByWorker(settlements)) {
-    const answers = await settleGroup(seams, group, false);
+    const answers = await settleGroup(seams, group);
     group.forEach(({ job }, i) => {
       if (answers[i]?.held === true) held.add(leaseOf(job.id, job.fenceToken));
     });
@@ -41,10 +41,14 @@ export interface SettleAnswer {
 export async function settleGroup(
   seams: QueueSeams,
   group: readonly Settlement[],
-  mayHaveRun: boolean,
+  tries: { readonly mayHaveRun: boolean; readonly triesMax: number } = {
+    mayHaveRun: false,
+    triesMax: defaults.databaseTriesMax,
+  },
 ): Promise<readonly SettleAnswer[]> {
-  const query = settleQuery(seams, group);
-  let wasRepeated = mayHaveRun;
+  const { timeoutMs, triesMax } = { timeoutMs: defaults.settleTimeoutMs, triesMax: tries.triesMax };
+  const query = { ...settleQuery(seams, group), timeoutMs, triesMax };
+  let wasRepeated = tries.mayHaveRun;
   const rows = await seams.database.run(query, undefined, () => {
     wasRepeated = true;
   });

@@ -45,8 +45,9 @@ export class Supervise implements Activity {
     this.#endOverdue(clock.monotonicMs());
     const nowMs = clock.monotonicMs();
     if (nowMs >= this.#renewAtMs) {
-      this.#renewAtMs = nowMs + this.#parts.leaseMs * defaults.renewShare;
       await this.#renewAll();
+      // Only when it succeeded: a renewal that failed is tried again as soon as the loop allows.
+      this.#renewAtMs = nowMs + this.#parts.leaseMs * defaults.renewShare;
     }
     const delayMs = this.#delayMs(clock.monotonicMs());
     this.#nextAtMs = clock.monotonicMs() + delayMs;
@@ -74,14 +75,14 @@ export class Supervise implements Activity {
 
   async #renewAll(): Promise<void> {
     const { dispatcher } = this.#parts;
-    const rows = [...dispatcher.inHand].filter((held) => !held.isEnding && !held.isSettled && !held.isLost);
+    const rows = [...dispatcher.inHand].filter((held) => held.isRenewable);
     try {
       for (let i = 0; i < rows.length; i += defaults.renewRowsMax)
         await this.#renew(rows.slice(i, i + defaults.renewRowsMax));
     } finally {
       // When the database can't be asked, a lease past its deadline counts as lost: somebody else may have the row.
       const nowMs = this.#seams.clock.monotonicMs();
-      for (const held of rows) if (!held.isEnding && nowMs >= held.deadlineMs) this.#lose(held, nowMs);
+      for (const held of rows) if (held.isRenewable && nowMs >= held.deadlineMs) this.#lose(held, nowMs);
       dispatcher.afterRenewal();
     }
   }

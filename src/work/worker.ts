@@ -31,7 +31,6 @@ export type WorkerState = "new" | "starting" | "working" | "draining" | "stopped
 interface Works {
   readonly seams: QueueSeams;
   readonly owned: OwnedBuckets;
-  readonly lane: SettleLane;
   readonly dispatcher: Dispatcher;
   readonly claim: ClaimActivity;
   readonly claimLoop: Loop;
@@ -143,6 +142,7 @@ export class Worker {
       timeoutMsOf: (kind) => kinds.get(kind)?.timeoutMs ?? settings.handlerTimeoutMs,
       settle: (settlement, untilMs) => lane.add(settlement, untilMs),
       onStale: () => onOverdue(),
+      onUnsettled: (held) => claim.linger(held),
       onStarted: (timeoutAtMs) => {
         if (supervise.isLateFor(timeoutAtMs)) superviseLoop.wake();
       },
@@ -166,7 +166,7 @@ export class Worker {
       run: () => this.#housekeep(seams),
     });
     const loops = { claimLoop, superviseLoop, housekeepingLoop };
-    return { seams, owned, lane, dispatcher, claim, ...loops, givenUp: giveUp };
+    return { seams, owned, dispatcher, claim, ...loops, givenUp: giveUp };
   }
 
   async #housekeep(seams: QueueSeams): Promise<number> {
@@ -192,7 +192,8 @@ export class Worker {
     const running = dispatcher.running.size;
     this.events.emit("worker:draining", { workerId: this.id, queue: this.queueName, running, why });
     const left = membership.leave(this.queueName).catch(() => {});
-    await Promise.all([works.claimLoop.stop(), works.housekeepingLoop.stop()]);
+    const housekeeping = works.housekeepingLoop.stop();
+    await works.claimLoop.stop();
     await Promise.all([left, dispatcher.stop(seams.clock.monotonicMs() + settings.drainLimitMs)]);
     await this.#untilIdle(works, settings.drainLimitMs);
     for (const held of dispatcher.running) held.abort(new DrainedError(held.job.id, settings.drainLimitMs));
@@ -200,7 +201,9 @@ export class Worker {
     for (const held of dispatcher.running) held.give(works.givenUp(held));
     await this.#untilIdle(works, Math.min(settings.leaseMs, settings.drainLimitMs));
     await works.superviseLoop.stop();
-    const isClean = dispatcher.inHand.size === 0 && !works.claim.isUnsure;
+    const isClean = dispatcher.inHand.size === 0 && !works.claim.isUnsure && !works.claim.isLingering;
+    // A round may be long; what it has not done is done by somebody else.
+    await Promise.race([housekeeping, seams.clock.sleep(settings.abortGraceMs)]);
     await membership.finish(this.queueName, isClean).catch(() => {});
     this.#ignoreSignals();
     this.#state = "stopped";

@@ -5,9 +5,9 @@ import { isLong } from "../support/length.js";
 import { watchingProxy } from "../support/watching-proxy.js";
 import { setup } from "../support/world.js";
 
-test("an idle fleet of four sends few statements, and a job that comes is started at once", async () => {
+test("an idle fleet of four sends few statements", async () => {
   const world = await setup();
-  const inbox = await world.queue();
+  await world.queue();
   const proxy = await watchingProxy(world.url);
   onTestFinished(() => proxy.close());
   const fleet = openFleet(world, { url: proxy.url });
@@ -16,29 +16,41 @@ test("an idle fleet of four sends few statements, and a job that comes is starte
   const seconds = isLong ? 60 : 15;
   const before = proxy.statements();
   await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-  const perSecond = (proxy.statements() - before) / seconds;
+  const statementsPerSecond = (proxy.statements() - before) / seconds;
+  process.stdout.write(`idle fleet of 4: ${JSON.stringify({ statementsPerSecond })}\n`);
+  expect(statementsPerSecond).toBeLessThanOrEqual(8);
+}, 180_000);
 
-  const latencies: number[] = [];
-  const calledAt = new Map<number, number>();
+test("a job that comes to an idle fleet of four is started at once", async () => {
+  const world = await setup();
+  const inbox = await world.queue();
+  const fleet = openFleet(world);
+  for (const id of ["w0", "w1", "w2", "w3"]) await fleet.add(id);
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  const calledAt: number[] = [];
+  const committedAt: number[] = [];
   const rounds = isLong ? 200 : 60;
   for (let n = 0; n < rounds; n++) {
-    calledAt.set(n, now());
+    calledAt.push(now());
     await inbox.enqueue("work", { n }, { partitionKey: `latency:${n}` });
+    committedAt.push(now());
     await new Promise((resolve) => setTimeout(resolve, 40));
   }
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
-  for (const one of fleet.told)
-    if (one.is === "start") latencies.push(one.at - (calledAt.get(one.n) ?? Number.NaN));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const starts = fleet.told.filter((one) => one.is === "start");
+  const sinceCall = starts.map((one) => one.at - (calledAt[one.n] ?? Number.NaN));
+  const sinceCommit = starts.map((one) => one.at - (committedAt[one.n] ?? Number.NaN));
   const figures = {
-    statementsPerSecond: perSecond,
-    p50: percentile(latencies, 0.5),
-    p99: percentile(latencies, 0.99),
-    jobs: latencies.length,
+    jobs: starts.length,
+    sinceCallP50: percentile(sinceCall, 0.5),
+    sinceCallP99: percentile(sinceCall, 0.99),
+    sinceCommitP50: percentile(sinceCommit, 0.5),
+    sinceCommitP99: percentile(sinceCommit, 0.99),
   };
-  process.stdout.write(`idle fleet of 4: ${JSON.stringify(figures)}\n`);
-  expect(latencies.length).toBe(rounds);
-  expect(perSecond).toBeLessThanOrEqual(8);
-  expect(figures.p50).toBeLessThan(50);
+  process.stdout.write(`idle fleet of 4, latency: ${JSON.stringify(figures)}\n`);
+  expect(starts.length).toBe(rounds);
+  // Far below the poll, so it was a wake; the figure itself is for bench/, not for a test on a busy machine.
+  expect(figures.sinceCallP50).toBeLessThan(50);
 }, 180_000);
 
 test("a timer fires close to its time on an idle fleet", async () => {
