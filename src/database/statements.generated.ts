@@ -351,7 +351,7 @@ export const findChannels: Statement<
   { readonly pid: number; readonly started_at: Date; readonly ring: string; readonly own: string }
 > = {
   name: "find_channels",
-  text: `select pg_backend_pid() as pid, a.backend_start as started_at, 'leasehold_ring' as ring, leasehold.worker_channel($1::text) as own,
+  text: `select pg_backend_pid() as pid, date_trunc('milliseconds', a.backend_start) as started_at, 'leasehold_ring' as ring, leasehold.worker_channel($1::text) as own,
        set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
        set_config('tcp_keepalives_count', '3', false)
 from pg_stat_activity a where a.pid = pg_backend_pid()`,
@@ -365,7 +365,7 @@ export const endSession: Statement<
 > = {
   name: "end_session",
   text: `select pg_terminate_backend(a.pid) as ended from pg_stat_activity a
-where a.pid = $1::int and a.backend_start = $2::timestamptz and a.usename = current_user and a.pid <> pg_backend_pid()`,
+where a.pid = $1::int and date_trunc('milliseconds', a.backend_start) = $2::timestamptz and a.usename = current_user and a.pid <> pg_backend_pid()`,
   parameters: ["pid", "startedAt"],
 };
 

@@ -105,6 +105,11 @@ export class DirectSession {
     return this.#isLocked;
   }
 
+  /** Asks the session for anything. No answer in time ends it. */
+  async probe(): Promise<void> {
+    await this.ask(this.#seams.bind(findChannels, { id: this.#workerId })).catch(() => {});
+  }
+
   async close(): Promise<void> {
     const session = this.#session;
     this.#forget();

@@ -9,6 +9,8 @@ export interface HeartbeatParts {
   readonly record: WorkerRecord;
   readonly trust: TrustWindow;
   load(): Load;
+  /** Others took us for dead; perhaps our session is gone and we have not noticed. */
+  onMarkedDead(): void;
   /** The window had shut, and is open again: what this process knows of the others may be old. */
   onTrusted(): void;
   /** Somebody else runs under our id: give way. */
@@ -33,6 +35,7 @@ export function heartbeat(
       }
       if (answer === "dead") {
         trust.shut();
+        parts.onMarkedDead();
         await record.register(parts.load(), "it was marked dead");
       }
       const wasOpen = trust.isOpen();

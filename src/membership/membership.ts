@@ -53,6 +53,7 @@ export class Membership {
   readonly #watch: Loop;
   #isSuperseded = false;
   #mustRegister = false;
+  #isSessionDoubted = false;
   /** Joining and finishing happen one after another: the first enters the registry, the last leaves it. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -75,6 +76,7 @@ export class Membership {
         record: this.record,
         trust: this.trust,
         load: () => this.#load(),
+        onMarkedDead: () => this.#doubtSession(),
         onTrusted: () => this.#ring.wake(),
         onSuperseded: () => this.#onSuperseded(),
       }),
@@ -162,6 +164,8 @@ export class Membership {
 
   /** A session that broke may have been seen to be gone: the process registers again, and looks at everything it may have missed. */
   async #keepSession(): Promise<number> {
+    if (this.#isSessionDoubted) await this.#session.probe();
+    this.#isSessionDoubted = false;
     const wasOpened = await this.#session.open();
     const { state, isLocked } = this.#session;
     if (state === "unavailable") return Number.POSITIVE_INFINITY;
@@ -184,6 +188,13 @@ export class Membership {
   #onSessionLost(): void {
     this.record.hasSession = false;
     this.#heartbeat.wake();
+    this.#sessionLoop.wake();
+  }
+
+  /** Only the TTL counts until the session has answered. */
+  #doubtSession(): void {
+    this.#isSessionDoubted = true;
+    this.record.hasSession = false;
     this.#sessionLoop.wake();
   }
 

@@ -5,3 +5,6 @@
 export const isLong: boolean =
   process.env.LEASEHOLD_TEST_LENGTH === "long" ||
   (process.env.CI === "true" && process.env.LEASEHOLD_TEST_LENGTH !== "short");
+
+/** Only with LEASEHOLD_TEST_LENGTH=long: as many kills, freezes and restarts, and as large a backlog, as the figures in the docs come from. */
+export const isFull: boolean = process.env.LEASEHOLD_TEST_LENGTH === "long";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Fleet, type FleetProcess, now, openFleet } from "../support/fleet.js";
 import { findingsOf, percentile, startsOf } from "../support/history.js";
-import { isLong } from "../support/length.js";
+import { isFull } from "../support/length.js";
 import { Load, untilDrained } from "../support/load.js";
 import { setup, type World } from "../support/world.js";
 
@@ -86,9 +86,9 @@ test("the keys of a killed worker run elsewhere within 3 s when its session is s
   const it = await world();
   const fleet = openFleet(it);
   for (const id of ["w0", "w1", "w2", "w3"]) await fleet.add(id);
-  const { own, others } = await afterKills(it, fleet, { kills: isLong ? 30 : 3, everyMs: 3_200 });
+  const { own, others } = await afterKills(it, fleet, { kills: isFull ? 30 : 3, everyMs: 3_200 });
   const figures = {
-    kills: isLong ? 30 : 3,
+    kills: isFull ? 30 : 3,
     keys: own.length,
     p50: percentile(own, 0.5),
     p99: percentile(own, 0.99),
@@ -107,7 +107,7 @@ test("without a session they run elsewhere within the TTL and 5 s", async () => 
   // A direct connection that can't be made: no session, as behind a pooler.
   const fleet = openFleet(it, { heartbeatMs: 1_000, ttlMs, directUrl: "postgres://127.0.0.1:1/none" });
   for (const id of ["w0", "w1", "w2", "w3"]) await fleet.add(id);
-  const { own } = await afterKills(it, fleet, { kills: isLong ? 10 : 2, everyMs: ttlMs + 5_500 });
+  const { own } = await afterKills(it, fleet, { kills: isFull ? 10 : 2, everyMs: ttlMs + 5_500 });
   const figures = { keys: own.length, p50: percentile(own, 0.5), p99: percentile(own, 0.99), ttlMs };
   process.stdout.write(`crash without session: ${JSON.stringify(figures)}\n`);
   expect(own.length).toBeGreaterThan(0);

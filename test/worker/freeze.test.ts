@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openFleet } from "../support/fleet.js";
 import { findingsOf } from "../support/history.js";
-import { isLong } from "../support/length.js";
+import { isFull } from "../support/length.js";
 import { Load, untilDrained } from "../support/load.js";
 import { watchingProxy } from "../support/watching-proxy.js";
 import { setup } from "../support/world.js";
@@ -27,7 +27,7 @@ test("a worker that was frozen past its lease changes nothing and starts nothing
   const load = new Load(world, 60);
   load.start(50, { workMs: 60, effect: true });
   await new Promise((resolve) => setTimeout(resolve, 1_500));
-  const freezes = isLong ? 50 : 6;
+  const freezes = isFull ? 50 : 6;
   for (let i = 0; i < freezes; i++) {
     const step = steps[i % steps.length] ?? "handle";
     await untilAt(step, { proxy, told: () => fleet.told.filter((one) => one.worker === "frozen").length });

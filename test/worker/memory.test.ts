@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { now, openFleet } from "../support/fleet.js";
-import { isLong } from "../support/length.js";
+import { isFull } from "../support/length.js";
 import { setup, type World } from "../support/world.js";
 
 /**
@@ -9,7 +9,7 @@ import { setup, type World } from "../support/world.js";
  * its process is read from /proc.
  */
 
-const backlog = isLong ? 1_000_000 : 100_000;
+const backlog = isFull ? 1_000_000 : 100_000;
 const payloadBytes = 2_048;
 const drainMs = 15_000;
 const limitMb = 250;

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../../src/embedded.js";
 import { type Fleet, now, openFleet } from "../support/fleet.js";
 import { findingsOf } from "../support/history.js";
-import { isLong } from "../support/length.js";
+import { isFull } from "../support/length.js";
 import { Load, untilDrained } from "../support/load.js";
 import { setup, type World } from "../support/world.js";
 
@@ -18,13 +18,13 @@ test("workers survive ended backends and restarts, lose nothing, and are soon as
   for (const id of ["w0", "w1", "w2", "w3"]) await fleet.add(id);
   const load = new Load(world, 400);
   // A backlog, so that the rate is what the workers can do and not what a producer sends through the same outage.
-  await fill(load, isLong ? 60_000 : 15_000);
+  await fill(load, isFull ? 60_000 : 15_000);
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   const rate = rateBetween(fleet, now() - 2_000, now());
 
-  const ended = await endBackends(server.url, isLong ? 30_000 : 5_000);
+  const ended = await endBackends(server.url, isFull ? 30_000 : 5_000);
   const back: number[] = [];
-  for (let i = 0; i < (isLong ? 5 : 2); i++) {
+  for (let i = 0; i < (isFull ? 5 : 2); i++) {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await server.restart("immediate");
     back.push(await untilFast(fleet, now(), rate * 0.9));
