@@ -11,8 +11,8 @@ import { setup } from "../support/world.js";
  * writes then must be refused, and it must not start another of the rows it still believes to hold.
  */
 
-/** What the statement of each step contains; a settle inside of job.transaction is sent as text. */
-const steps = ["lh_claim_jobs", "handle", "lh_renew_jobs", "given_back as"] as const;
+/** What the statement of each step is named. */
+const steps = ["lh_claim_jobs", "handle", "lh_renew_jobs", "lh_settle_jobs"] as const;
 const frozenMs = 2_000;
 
 test("a worker that was frozen past its lease changes nothing and starts nothing it has lost", async () => {

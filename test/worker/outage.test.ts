@@ -9,7 +9,8 @@ import { setup, type World } from "../support/world.js";
 
 /** The database goes away under a working fleet: every backend ended twice a second, then the server restarted the hard way, five times. */
 test("workers survive ended backends and restarts, lose nothing, and are soon as fast as before", async () => {
-  const server = await startPostgres({});
+  // A commit that was acknowledged must outlive the restart, as on any server in production.
+  const server = await startPostgres({ durable: true });
   onTestFinished(() => server.stop("immediate"));
   const world = await setup({}, server.url);
   await world.queue();
