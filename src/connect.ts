@@ -39,7 +39,7 @@ export interface ConnectOptions extends MemberOptions {
 }
 
 const oldestServer = 14;
-const connectionsMin = 3;
+const connectionsMin = 2;
 
 /** Connects, checks the server, and hands out the library. Nothing is written. */
 export async function connect(options: ConnectOptions = {}): Promise<Leasehold> {
@@ -110,7 +110,7 @@ function checkServer(server: { readonly version: number; readonly datestyle: str
   }
 }
 
-/** Two are kept for leases and outcomes, and for housekeeping, which holds its election on one while it works on another. */
+/** Housekeeping holds its election on one connection while it works on another. */
 function checkPool(pool: PostgresPool | undefined): void {
   const max = pool?.options?.max ?? connectionsMin;
   if (max < connectionsMin)

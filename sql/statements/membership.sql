@@ -106,10 +106,11 @@ from leasehold.watch_workers(:worker_id::text, :is_watcher::boolean, :grace_ms::
 -- name: find_channels
 -- Locks nothing. Also has the server look after the connection, so that a session into the void does not keep its locks for hours.
 -- row: pid int, started_at timestamptz, ring text, own text
-select pg_backend_pid() as pid, date_trunc('milliseconds', a.backend_start) as started_at, 'leasehold_ring' as ring, leasehold.worker_channel(:id::text) as own,
-       set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
-       set_config('tcp_keepalives_count', '3', false)
-from pg_stat_activity a where a.pid = pg_backend_pid();
+select pg_backend_pid() as pid, date_trunc('milliseconds', a.backend_start) as started_at, 'leasehold_ring' as ring, leasehold.worker_channel(:id::text) as own
+from pg_stat_activity a cross join (
+  select set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
+         set_config('tcp_keepalives_count', '3', false)) kept
+where a.pid = pg_backend_pid();
 
 -- name: end_session
 -- Locks nothing. Ends an earlier session of ours that the server does not know to be broken, and with it the locks it holds.

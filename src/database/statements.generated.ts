@@ -351,10 +351,11 @@ export const findChannels: Statement<
   { readonly pid: number; readonly started_at: Date; readonly ring: string; readonly own: string }
 > = {
   name: "find_channels",
-  text: `select pg_backend_pid() as pid, date_trunc('milliseconds', a.backend_start) as started_at, 'leasehold_ring' as ring, leasehold.worker_channel($1::text) as own,
-       set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
-       set_config('tcp_keepalives_count', '3', false)
-from pg_stat_activity a where a.pid = pg_backend_pid()`,
+  text: `select pg_backend_pid() as pid, date_trunc('milliseconds', a.backend_start) as started_at, 'leasehold_ring' as ring, leasehold.worker_channel($1::text) as own
+from pg_stat_activity a cross join (
+  select set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
+         set_config('tcp_keepalives_count', '3', false)) kept
+where a.pid = pg_backend_pid()`,
   parameters: ["id"],
 };
 

@@ -72,7 +72,7 @@ test("a row that commits late while a claim above it has not committed yet waits
   const claiming = await world.client();
   await claiming.query("begin");
   const { rows } = await claiming.query(
-    `select id, payload from ${world.schema}.inbox_claim('a', array(select generate_series(0, 359)), null, 5, 5, 5, 1, 60000, null, null)`,
+    `select id, payload from ${world.schema}.inbox_claim('a', array(select generate_series(0, 359)), null, 5, 5, 5, 1, 60000, null, null) where id is not null`,
   );
   expect(rows).toMatchObject([{ payload: "quick" }]);
   await slow.query("commit");
