@@ -58,24 +58,12 @@ create table if not exists leasehold.workers (
   metadata jsonb not null default '{}'
 ) with (fillfactor = 50);
 
+-- A DELETE on the view evicts (0010).
 create or replace view leasehold.worker_lease as
   select id as worker_id, hostname, pid, started_at, last_seen_at as last_heartbeat_at, generation,
          last_seen_at + ttl as expires_at
   from leasehold.workers
   where status <> 'dead';
-
--- A DELETE on the view evicts: the worker is marked dead, its buckets move and its rows are taken over. A worker that was
--- evicted by mistake registers again with a higher generation.
-create or replace function leasehold.evict_worker() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
-begin
-  update leasehold.workers set status = 'dead' where id = old.worker_id;
-  return old;
-end
-$$;
-
-create or replace trigger worker_lease_evict instead of delete on leasehold.worker_lease
-  for each row execute function leasehold.evict_worker();
 
 -- An idempotency key and the job that answers for it, also after that job has finished, until expires_at.
 create table if not exists leasehold.dedupe (

@@ -100,7 +100,8 @@ begin
 end
 $$;
 
--- An eviction moves the buckets at once, so it tells.
+-- A DELETE on the view worker_lease evicts: the worker is marked dead, which is told, its buckets move and its rows are taken over. One that was
+-- evicted by mistake registers again with a higher generation.
 create or replace function leasehold.evict_worker() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
@@ -109,5 +110,8 @@ begin
   return old;
 end
 $$;
+
+create or replace trigger worker_lease_evict instead of delete on leasehold.worker_lease
+  for each row execute function leasehold.evict_worker();
 
 revoke all on all functions in schema leasehold from public;

@@ -133,11 +133,6 @@ select w.id, w.hostname, w.pid, w.region, w.status, w.started_at, w.last_seen_at
 from leasehold.workers w order by w.id;
 
 -- name: evict_worker
--- Locks the worker's row, by workers_pkey.
+-- Locks the worker's row, by workers_pkey, in the trigger of migration 0010.
 -- row: id text
-with evicted as (
-  update leasehold.workers w set status = 'dead', left_at = null where w.id = :id::text and w.status <> 'dead' returning w.id
-), told as materialized (
-  select pg_notify('leasehold_ring', 'evicted') from evicted
-)
-select e.id from evicted e cross join told;
+delete from leasehold.worker_lease where worker_id = :id::text returning worker_id as id;

@@ -399,12 +399,7 @@ export const evictWorker: Statement<
   { readonly id: string }
 > = {
   name: "evict_worker",
-  text: `with evicted as (
-  update leasehold.workers w set status = 'dead', left_at = null where w.id = $1::text and w.status <> 'dead' returning w.id
-), told as materialized (
-  select pg_notify('leasehold_ring', 'evicted') from evicted
-)
-select e.id from evicted e cross join told`,
+  text: `delete from leasehold.worker_lease where worker_id = $1::text returning worker_id as id`,
   parameters: ["id"],
 };
 

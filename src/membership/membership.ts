@@ -1,6 +1,7 @@
 import type { Binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
 import type { Events } from "../events.js";
+import { InTurn } from "../runtime/in-turn.js";
 import { Loop } from "../runtime/loop.js";
 import type { Clock } from "../seams/clock.js";
 import type { Random } from "../seams/random.js";
@@ -55,7 +56,7 @@ export class Membership {
   #mustRegister = false;
   #isSessionDoubted = false;
   /** Joining and finishing happen one after another: the first enters the registry, the last leaves it. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turn = new InTurn();
 
   constructor(seams: MembershipSeams, settings: MemberSettings, version: string) {
     this.settings = settings;
@@ -99,7 +100,7 @@ export class Membership {
 
   /** Enters the registry, or adds a queue to what this process works on. Resolves with the roster read. */
   async join(queue: string, participant: Participant): Promise<void> {
-    await this.#inTurn(() => this.#join(queue, participant));
+    await this.#turn.run(() => this.#join(queue, participant));
   }
 
   /** Out of the ring of this queue, at once. The process stays registered until finish(). */
@@ -109,19 +110,13 @@ export class Membership {
 
   /** The participant has nothing in hand any more; with the last one the process leaves the registry. */
   async finish(queue: string, isClean: boolean): Promise<void> {
-    await this.#inTurn(() => this.#finish(queue, isClean));
+    await this.#turn.run(() => this.#finish(queue, isClean));
   }
 
   /** A claim was refused because this worker is marked dead: find out now. */
   suspectDeath(): void {
     this.trust.shut();
     this.#heartbeat.wake();
-  }
-
-  async #inTurn(work: () => Promise<void>): Promise<void> {
-    const mine = this.#turn.then(work);
-    this.#turn = mine.catch(() => {});
-    await mine;
   }
 
   async #join(queue: string, participant: Participant): Promise<void> {

@@ -8,6 +8,7 @@ import {
   wishWake,
 } from "../database/statements.generated.js";
 import type { Events } from "../events.js";
+import { InTurn } from "../runtime/in-turn.js";
 import type { Clock } from "../seams/clock.js";
 import type { Query } from "../seams/database.js";
 import { defaults } from "../settings.js";
@@ -39,7 +40,7 @@ export class WorkerRecord {
   /** A registration whose answer never came: a higher generation may be our own. */
   #isInDoubt = false;
   /** Writes that concern the generation go one after another: a registration whose answer was lost must not look like somebody else's. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turn = new InTurn();
   hasSession = false;
 
   constructor(seams: RecordSeams, settings: MemberSettings) {
@@ -67,22 +68,16 @@ export class WorkerRecord {
 
   /** Enters the registry, or enters it again: the generation rises and the row is alive whatever it was. */
   async register(load: Load, why: string): Promise<void> {
-    await this.#inTurn(() => this.#register(load, why));
+    await this.#turn.run(() => this.#register(load, why));
   }
 
   async beat(load: Load): Promise<BeatAnswer> {
-    return await this.#inTurn(() => this.#beat(load));
+    return await this.#turn.run(() => this.#beat(load));
   }
 
   /** False when the row is no longer ours; the next beat finds out why. */
   async changeQueues(change: { readonly add?: string; readonly remove?: string }): Promise<boolean> {
-    return await this.#inTurn(() => this.#changeQueues(change));
-  }
-
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#turn.then(work);
-    this.#turn = mine.catch(() => {});
-    return await mine;
+    return await this.#turn.run(() => this.#changeQueues(change));
   }
 
   async #register(load: Load, why: string): Promise<void> {

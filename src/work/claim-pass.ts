@@ -76,9 +76,13 @@ export class ClaimActivity implements Activity {
     this.#lingering.set(held.job.fenceToken, held.deadlineMs + this.#parts.leaseMs);
   }
 
+  /** A notification came, as wished. */
+  noteNotification(): void {
+    this.#wish.woken();
+  }
+
   /** Rows may be waiting in these buckets. The caller wakes the loop. */
   wakeFor(buckets: readonly number[] | null): void {
-    this.#wish.woken();
     if (buckets === null) this.#woken = "all";
     else if (this.#woken !== "all") this.#woken = new Set([...(this.#woken ?? []), ...buckets]);
     this.#elsewhere = 0;

@@ -212,10 +212,7 @@ export class Dispatcher {
   /** What becomes of the rows behind this one. */
   async #settle(held: HeldJob, outcome: Outcome): Promise<"goes on" | "was released" | "is unsure"> {
     const answer = await this.#parts.settle({ job: held.job, outcome }, held.deadlineMs);
-    if (answer === null) {
-      held.isUnsettled = true;
-      this.#parts.onUnsettled(held);
-    }
+    if (answer === null) this.#parts.onUnsettled(held);
     if (answer === null || !answer.held) return "is unsure";
     if (outcome.is === "complete") return "goes on";
     if (answer.status === null) return "is unsure";
@@ -250,8 +247,7 @@ export class Dispatcher {
     await Promise.all(
       rows.map(async (row) => {
         const answer = await this.#parts.settle({ job: row.job, outcome: release }, row.deadlineMs);
-        row.isUnsettled = answer === null;
-        if (row.isUnsettled) this.#parts.onUnsettled(row);
+        if (answer === null) this.#parts.onUnsettled(row);
         this.#leave(row);
       }),
     );

@@ -41,8 +41,6 @@ export class HeldJob {
   /** A renewal did not find it while its transaction was open. */
   isSuspected = false;
   isLost = false;
-  /** Its outcome could not be written: the row may still carry our name. */
-  isUnsettled = false;
   #abortReason: Error | null = null;
   #controller: AbortController | null = null;
   #end: ((ending: Ending) => void) | null = null;

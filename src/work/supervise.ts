@@ -59,7 +59,7 @@ export class Supervise implements Activity {
     for (const held of dispatcher.running) {
       if (held.giveUpAtMs !== null && held.giveUpAtMs <= nowMs) this.#giveUp(held);
       else if (held.timeoutAtMs !== null && held.timeoutAtMs <= nowMs && held.abortReason === null) {
-        held.abort(new HandlerTimeoutError(held.job.id, Math.round(nowMs - held.startedAtMs)));
+        held.abort(new HandlerTimeoutError(held.job.id, Math.round(held.timeoutAtMs - held.startedAtMs)));
         held.giveUpAtMs = nowMs + abortGraceMs;
       }
     }

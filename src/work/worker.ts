@@ -111,7 +111,10 @@ export class Worker {
     try {
       await membership.join(this.queueName, {
         onRing: () => this.#onRing(works),
-        onWake: (buckets) => this.#wake(works, buckets),
+        onWake: (buckets) => {
+          works.claim.noteNotification();
+          this.#wake(works, buckets);
+        },
         onSuperseded: () => void this.stop("another process has its id"),
         load: () => this.load,
       });

@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { listenInFrontOf } from "./in-front.js";
 
 /**
  * A TCP proxy that can turn into a black hole, as a network does when a route or a firewall's memory of a connection is gone: what is sent is
@@ -36,13 +37,9 @@ export async function blackHoleProxy(databaseUrl: string): Promise<BlackHoleProx
     pairs.add(pair);
     join(pair);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const url = new URL(databaseUrl);
-  url.hostname = "127.0.0.1";
-  url.port = String(typeof address === "object" && address !== null ? address.port : 0);
+  const url = await listenInFrontOf(databaseUrl, server);
   return {
-    url: url.href,
+    url,
     swallowed: () => swallowed,
     swallow: () => {
       isHole = true;

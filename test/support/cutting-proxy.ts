@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { listenInFrontOf } from "./in-front.js";
 
 /**
  * A TCP proxy in front of PostgreSQL that understands just enough of the protocol to cut a connection at a chosen moment of a
@@ -51,13 +52,9 @@ export async function cuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
       else if (isReady(chunk)) client.destroy();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const url = new URL(databaseUrl);
-  url.hostname = "127.0.0.1";
-  url.port = String(typeof address === "object" && address !== null ? address.port : 0);
+  const url = await listenInFrontOf(databaseUrl, server);
   return {
-    url: url.href,
+    url,
     cuts,
     arm: (when, marker) => {
       armed = { when, marker };

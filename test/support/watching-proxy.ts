@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from "node:net";
+import { listenInFrontOf } from "./in-front.js";
 
 /** A TCP proxy in front of PostgreSQL that counts statements and can hold one back until a test has done something. */
 export interface WatchingProxy {
@@ -41,13 +42,9 @@ export async function watchingProxy(databaseUrl: string): Promise<WatchingProxy>
     });
     upstream.on("data", (chunk: Buffer) => client.write(chunk));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const url = new URL(databaseUrl);
-  url.hostname = "127.0.0.1";
-  url.port = String(typeof address === "object" && address !== null ? address.port : 0);
+  const url = await listenInFrontOf(databaseUrl, server);
   return {
-    url: url.href,
+    url,
     statements: () => count,
     before: (marker, act) => {
       hook = { marker, act };
