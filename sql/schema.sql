@@ -379,7 +379,7 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.inbox_claim(p_worker text, p_buckets integer[], p_after text[], p_limit integer, p_run integer, p_retries integer, p_suspects integer, p_lease_ms bigint, p_known bigint[], p_now timestamp with time zone)
- RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_at timestamp with time zone, lease_expires_at timestamp with time zone, lease_generation bigint, available_at timestamp with time zone, created_at timestamp with time zone, idempotency_key text, last_error text)
+ RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
@@ -392,7 +392,8 @@ declare
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int; v_over int[] := '{}';
+  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_busy int;
   w record;
 begin
   perform leasehold.assert_read_committed();
@@ -401,31 +402,17 @@ begin
   select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
   from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
   if v_buckets is null then
-    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null);
+    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
     return;
   end if;
-  perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+  if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
+    perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+  end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   perform leasehold.assert_not_dead(p_worker, v_dead);
   for v_round in 1..3 loop -- give back, check, take
-    select array_agg(f.tid) filter (where f.act = 'take') as tids,
-           array_agg(f.head) filter (where f.act = 'take') as heads,
-           array_agg(f.place) filter (where f.act = 'take') as places,
-           bool_or(f.act = 'take' and f.attempts > 0) as has_retries,
-           array_agg(f.bucket) filter (where f.place = 1 and f.act = 'take') as taken_buckets,
-           array_agg(f.key) filter (where f.place = 1 and f.act = 'take') as taken_keys,
-           array_agg(f.full_to) filter (where f.place = 1 and f.act = 'take') as taken_full_to,
-           array_agg(f.head) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_heads,
-           array_agg(f.crashes) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_crashes,
-           array_agg(f.bucket) filter (where f.act = 'recover') as lost_buckets,
-           array_agg(f.key) filter (where f.act = 'recover') as lost_keys,
-           array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
-           array_agg(f.key) filter (where f.act = 'check') as check_keys,
-           array_agg(f.bucket) filter (where f.act = 'stop') as stop_buckets,
-           array_agg(f.key) filter (where f.act = 'stop') as stop_keys,
-           max(f.head) filter (where f.act = 'rest') as busy, max(f.full_to) filter (where f.act = 'rest') as due_ms
-    into w
-    from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
+    select * into w from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
+      v_dead, v_now);
     v_changed := 0;
     if w.lost_keys is not null then
       v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, p_worker, p_known, v_dead, v_now);
@@ -436,50 +423,126 @@ begin
     exit when v_changed = 0;
   end loop;
 
-  return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
-    null::int, null::int, null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text,
-    null::text from unnest(w.stop_buckets, w.stop_keys) s(bucket, key) order by s.bucket;
+  if w.stop_keys is not null then
+    return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
+      null::int, null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text,
+      null::text from unnest(v_buckets, w.stop_keys) s(bucket, key) where s.key is not null order by s.bucket;
+  end if;
   if p_limit = 0 then
     delete from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets) and not exists (
       select 1 from leasehold.inbox j
       where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
     return;
   end if;
-  if w.has_retries then
-    v_over := leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects);
-    select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
-    from unnest(w.tids, w.heads, w.places) t(tid, head, place) where t.head <> all (v_over);
+  v_busy := w.busy + cardinality(p_buckets) - cardinality(v_buckets);
+  if w.tids is null then
+    return query select * from leasehold.inbox_rest(w.retries_left, v_busy, least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)),
+      null, null, null);
+    return;
   end if;
-  return query select * from leasehold.inbox_rest(
-    case when w.has_retries then leasehold.left_out(w.retry_heads, w.retry_crashes, v_over, p_suspects) else 0 end,
-    coalesce(w.busy, 0) + cardinality(p_buckets) - cardinality(v_buckets),
-    case when w.tids is null then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end);
-  if w.tids is null then return; end if;
 
   select array_agg(l.tid) into v_locked from (
     select j.ctid as tid from leasehold.inbox j
     where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= v_now for update skip locked) l;
-  if v_locked is null then return; end if;
+  if v_locked is null then
+    return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
+    return;
+  end if;
   if cardinality(v_locked) < cardinality(w.tids) then
-    select array_agg(t.tid) into v_locked from unnest(w.tids, w.heads, w.places) t(tid, head, place)
-    where not exists (select 1 from unnest(w.tids, w.heads, w.places) m(tid, head, place)
-                      where m.head = t.head and m.place <= t.place and m.tid <> all(v_locked));
-    if v_locked is null then return; end if;
+    -- Cuts each run at its first row that somebody has locked.
+    select array_agg(c.tid) into v_locked from (
+      select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, w.run_starts) order by t.nth) as is_ours
+      from unnest(w.tids) with ordinality t(tid, nth)) c
+    where c.is_ours;
+    if v_locked is null then
+      return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
+      return;
+    end if;
   end if;
   if exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets)) then
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
   end if;
 
   v_token := nextval('leasehold.lease_tokens');
-  return query with claimed as (
-    update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
+  return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, v_token, v_now, p_lease_ms);
+  return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
     where j.ctid = any(v_locked)
-    returning j.*)
-  select c.id, c.seq, c.kind, c.payload, c.headers, c.partition_key, c.partition_bucket, c.attempts, c.crashes, c.max_attempts,
-         c.priority, c.claimed_at, c.lease_expires_at, c.lease_generation, c.available_at, c.created_at, c.idempotency_key,
-         c.last_error
-  from claimed c order by c.seq;
+    returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
+      nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
+      date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_complete(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamp with time zone)
+ RETURNS TABLE(id uuid, token bigint)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  v_count int;
+begin
+  if (select q.retention = interval '0' from leasehold.queues q where q.name = 'inbox') then
+    begin
+      if cardinality(p_tokens) = 1 then
+        delete from leasehold.inbox j
+        where j.id = any(p_ids) and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
+      else
+        delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, p_tokens) u(id, token) order by u.id, u.token) w
+        where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker;
+      end if;
+      get diagnostics v_count = row_count;
+      if v_count = cardinality(p_ids) then return; end if;
+      raise exception using errcode = 'LH001';
+    exception when sqlstate 'LH001' then
+      null; -- Some were not held. Which ones, is found below.
+    end;
+  end if;
+  return query select * from leasehold.inbox_complete_each(p_worker, p_ids, p_tokens, coalesce(p_now, clock_timestamp()));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_complete_each(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamp with time zone)
+ RETURNS TABLE(id uuid, token bigint)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  v_tokens bigint[] := case when cardinality(p_tokens) = 1 then array_fill(p_tokens[1], array[cardinality(p_ids)]) else p_tokens end;
+  v_done uuid[];
+begin
+  with gone as (
+    delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, v_tokens) u(id, token) order by u.id, u.token) w
+    where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker
+    returning j.*
+  ), kept as (
+    insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
+      crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
+      headers, errors, payload)
+    select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, p_now, g.attempts,
+      g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'completed', g.kind, g.partition_key, g.claimed_by,
+      g.idempotency_key, g.last_error, g.headers, g.errors, g.payload
+    from gone g, leasehold.queues q where q.name = 'inbox' and q.retention > interval '0'
+  )
+  select array_agg(g.id) into v_done from gone g;
+  if coalesce(cardinality(v_done), 0) < cardinality(p_ids) then
+    return query select u.id, u.token from unnest(p_ids, v_tokens) u(id, token)
+      where u.id <> all(coalesce(v_done, '{}')) order by u.id, u.token;
+  end if;
 end
 $function$;
 
@@ -777,14 +840,14 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_rest(p_retries integer, p_busy integer, p_due_ms bigint)
- RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_at timestamp with time zone, lease_expires_at timestamp with time zone, lease_generation bigint, available_at timestamp with time zone, created_at timestamp with time zone, idempotency_key text, last_error text)
+CREATE OR REPLACE FUNCTION leasehold.inbox_rest(p_retries integer, p_busy integer, p_due_ms bigint, p_token bigint, p_now timestamp with time zone, p_lease_ms bigint)
+ RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE sql
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, null::int, null::int,
-    null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text, null::text
+    date_part('epoch', p_now) * 1000, date_part('epoch', p_now) * 1000 + p_lease_ms, p_token, null::float8, null::float8, null::text, null::text
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.inbox_slot(p_key text)
@@ -813,8 +876,8 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after text[], p_limit integer, p_heads integer, p_window integer, p_worker text, p_known bigint[], p_dead text[], p_now timestamp with time zone)
- RETURNS TABLE(act text, head integer, place integer, tid tid, bucket integer, key text, full_to bigint, attempts integer, crashes integer)
+CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after text[], p_limit integer, p_heads integer, p_run integer, p_retries integer, p_suspects integer, p_worker text, p_known bigint[], p_dead text[], p_now timestamp with time zone, OUT tids tid[], OUT run_starts integer[], OUT taken_buckets integer[], OUT taken_keys text[], OUT taken_full_to bigint[], OUT lost_buckets integer[], OUT lost_keys text[], OUT check_buckets integer[], OUT check_keys text[], OUT stop_keys text[], OUT retries_left integer, OUT busy integer, OUT due_ms bigint)
+ RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -823,73 +886,93 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after tex
  SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+  h record;
+  v_rows int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
+  v_last text[];
 begin
-  return query with recursive walk as (
-    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
-    from unnest(p_buckets, p_after) as b(bucket, after) cross join lateral (
-      (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
-       order by j.partition_key, j.seq limit 1)
+  retries_left := 0; busy := 0;
+  for h in
+    with recursive walk as (
+      select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
+        (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
+         order by j.partition_key, j.seq limit 1)
+        union all
+        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
+         order by j.partition_key, j.seq limit 1)
+        limit 1) n
       union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
-       order by j.partition_key, j.seq limit 1)
-      limit 1) n
-    union all
-    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      select w.nth, w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      from walk w cross join lateral (
+        (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
+         order by j.partition_key, j.seq limit 1)
+        union all
+        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
+         order by j.partition_key, j.seq limit 1)
+        limit 1) n
+      where not (n.wrapped and n.partition_key > w.after)
+    )
+    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_lost, r.is_clear,
+           case when r.is_full then r.last_seq end as full_to
     from walk w cross join lateral (
-      (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
-       order by j.partition_key, j.seq limit 1)
-      union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
-       order by j.partition_key, j.seq limit 1)
-      limit 1) n
-    where not (n.wrapped and n.partition_key > w.after)
-  ), heads as materialized (
-    select row_number() over ()::int as head, h.* from (select * from walk limit p_heads) h
-  ), found as materialized (
-    select case when r.is_lost then 'recover' when not r.is_clear then 'check' else 'take' end as act,
-           h.head, u.place::int as place, u.tid, h.bucket, h.partition_key as key,
-           case when r.is_full then r.last_seq end as full_to, h.attempts, h.crashes
-    from heads h cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
              bool_or(s.is_busy) as is_busy, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
-             count(*) = p_window as is_full, count(*) < p_window or exists (
+             count(*) = p_run + 1 as is_full, count(*) < p_run + 1 or exists (
                select 1 from leasehold.inbox_hot_keys k
-               where k.partition_bucket = h.bucket and k.partition_key = h.partition_key and k.checked_seq is null
+               where k.partition_bucket = w.bucket and k.partition_key = w.partition_key and k.checked_seq is null
                  and not exists (select 1 from (  -- offset 0 keeps both bounds of seq in the index condition
                    select b.status from leasehold.inbox b
-                   where b.in_line and b.partition_bucket = h.bucket and b.partition_key = h.partition_key
+                   where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
                      and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
       from (
         select j.ctid as tid, j.seq, j.status = 'processing' as is_busy,
-               j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = h.seq) as is_ready,
+               j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
         from leasehold.inbox j
-        where j.in_line and j.partition_bucket = h.bucket and j.partition_key = h.partition_key and j.seq >= h.seq
-        order by j.seq limit p_window
+        where not (w.status = 'pending' and w.available_at > p_now)  -- a key waits with its head, whatever is behind
+          and j.in_line and j.partition_bucket = w.bucket and j.partition_key = w.partition_key and j.seq >= w.seq
+        order by j.seq limit p_run + 1
       ) s
-    ) r cross join lateral unnest(case when r.is_lost or not r.is_clear then array[null::tid]
-          else r.tids[1 : least(coalesce(r.broken_at, p_window), p_window) - 1] end) with ordinality as u(tid, place)
-    where not (h.status = 'pending' and h.available_at > p_now)  -- its key waits with it, whatever is behind
-      and (r.is_lost or (not r.is_busy and h.status = 'pending'))
-    limit p_limit
-  )
-  select f.* from found f
-  union all
-  (select distinct on (f.bucket) 'stop', f.head, null, null, f.bucket, f.key, null, null, null from found f
-   where (select count(*) from found) >= p_limit order by f.bucket, f.head desc)
-  union all
-  (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null from heads h
-   where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc)
-  union all
-  select 'rest', (count(*) filter (where h.status = 'processing' and h.claimed_by is distinct from p_worker))::int, null, null, null, null,
-         (extract(epoch from min(h.available_at) filter (where h.status = 'pending' and h.available_at > p_now) - p_now) * 1000)::bigint,
-         null, null
-  from heads h where (select count(*) from found) < p_limit;
+    ) r
+    limit p_heads
+  loop
+    v_heads := v_heads + 1;
+    v_last[h.nth] := h.partition_key;
+    if h.is_lost then
+      lost_buckets := lost_buckets || h.bucket; lost_keys := lost_keys || h.partition_key;
+    elsif h.status = 'processing' then
+      if h.claimed_by is distinct from p_worker then busy := busy + 1; end if;
+    elsif h.status <> 'pending' or h.is_busy then
+      continue;
+    elsif h.available_at > p_now then
+      v_due := least(v_due, h.available_at);
+    elsif not h.is_clear then
+      check_buckets := check_buckets || h.bucket; check_keys := check_keys || h.partition_key;
+    else
+      if h.attempts > 0 then
+        v_retries := v_retries + 1;
+        if h.crashes >= 2 then v_suspects := v_suspects + 1; end if;
+        if v_retries > p_retries or (h.crashes >= 2 and v_suspects > p_suspects) then
+          if h.crashes < 2 then retries_left := retries_left + 1; else v_suspects_out := v_suspects_out + 1; end if;
+          continue;
+        end if;
+      end if;
+      run_starts := run_starts || (v_rows + 1);
+      tids := tids || h.tids[1 : p_limit - v_rows];
+      v_rows := cardinality(tids);
+      taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
+      exit when v_rows >= p_limit;
+    end if;
+  end loop;
+  retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
+  due_ms := extract(epoch from v_due - p_now) * 1000;
+  if v_rows >= p_limit or v_heads >= p_heads then stop_keys := v_last; end if;
 end
 $function$;
 

@@ -116,6 +116,8 @@ export type Listener<N extends EventName> = (event: EventMap[N]) => void;
 export interface Events {
   on<N extends EventName>(name: N, listener: Listener<N>): () => void;
   emit<N extends EventName>(name: N, event: EventMap[N]): void;
+  /** For what happens to every job: false when making the event would be for nobody. */
+  isHeard(name: EventName): boolean;
 }
 
 /** A listener that throws is the listener's fault and stops nothing: its error goes to `onListenerError`. */
@@ -134,6 +136,9 @@ export function createEvents(onListenerError: (name: EventName, error: unknown) 
       listeners.set(name, set);
       set.add(listener);
       return () => set.delete(listener);
+    },
+    isHeard(name) {
+      return (listeners.get(name)?.size ?? 0) > 0;
     },
     emit(name, event) {
       for (const listener of listeners.get(name) ?? []) {

@@ -42,9 +42,9 @@ export { defaults } from "./settings.js";
 export type { ClaimOptions } from "./work/claim.js";
 export type { Enqueued } from "./work/enqueue.js";
 export type { Handler, Handlers, KindRules, Middleware } from "./work/handlers.js";
-export type { WorkingJob } from "./work/held-job.js";
+
 export type { HousekeepingReport } from "./work/housekeeping.js";
-export type { AttemptError, ClaimedJob, JobRecord, JobStatus } from "./work/job.js";
+export type { AttemptError, ClaimedJob, JobRecord, JobStatus, WorkingJob } from "./work/job.js";
 export type { EnqueueOptions } from "./work/new-job.js";
 export { complete, DeadLetter, type Outcome, RetryAfter, release } from "./work/outcome.js";
 export type { HeldJob, Queue } from "./work/queue.js";

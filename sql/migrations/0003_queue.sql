@@ -168,13 +168,17 @@ end
 $$;
 
 -- What a claim says besides jobs: one row without an id and a bucket (0006).
-create or replace function leasehold.inbox_rest(p_retries int, p_busy int, p_due_ms bigint)
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
+drop function if exists leasehold.inbox_rest(int, int, bigint);
+drop function if exists leasehold.inbox_rest(int, int, bigint, bigint, timestamptz, bigint);
+create or replace function leasehold.inbox_rest(p_retries int, p_busy int, p_due_ms bigint, p_token bigint, p_now timestamptz,
+  p_lease_ms bigint)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
-  attempts int, crashes int, max_attempts int, priority int, claimed_at timestamptz, lease_expires_at timestamptz,
-  lease_generation bigint, available_at timestamptz, created_at timestamptz, idempotency_key text, last_error text)
+  attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
+  lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, null::int, null::int,
-    null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text, null::text
+    date_part('epoch', p_now) * 1000, date_part('epoch', p_now) * 1000 + p_lease_ms, p_token, null::float8, null::float8, null::text, null::text
 $$;
 
 -- In how many ms the first scheduled row of these buckets falls due. Locks nothing; one probe of inbox_scheduled a bucket.

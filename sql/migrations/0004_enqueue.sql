@@ -3,9 +3,10 @@
 -- Enqueue. One text parameter holding JSON is the only form that every driver and ORM passes through unharmed:
 --   { "jobs": [ { "id", "kind", "payload", "headers", "partition_key", "priority", "max_attempts", "available_at",
 --                 "delay_ms", "idempotency_key", "earlier" } ],
---     "once": boolean, "resend": boolean, "receipt": uuid, "lock_timeout_ms": int, "now": timestamptz }
+--     "once": boolean, "resend": boolean, "quiet": boolean, "receipt": uuid, "lock_timeout_ms": int, "now": timestamptz }
 -- Only kind is required. `once` says that the call has idempotency keys; `resend` that its jobs may be in the database already. Answers
--- one row per job, in the order given: its id, or the id of the job that already answers for its idempotency key.
+-- one row per job, in the order given: its id, or the id of the job that already answers for its idempotency key. A caller who made all
+-- ids and has no idempotency keys knows the answer; with `quiet` he gets none.
 --
 -- A job that is sent again may have committed, run and finished meanwhile. Where there is an archive its id is looked for there, in a
 -- snapshot taken after the insert: an id that could be inserted either never was, or was deleted by a commit that this snapshot sees. Where
@@ -50,6 +51,20 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
+    perform leasehold.inbox_wake(v_jobs, v_now);
+    return;
+  end if;
+  if (v_request ->> 'quiet')::boolean then
+    insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
+                                 created_at)
+    select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
+           coalesce(g.priority, 0), coalesce(g.max_attempts, 5), d.available_at,
+           case when d.available_at > v_now then 'scheduled' else 'pending' end, v_now
+    from rows from (jsonb_to_recordset(v_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
+           priority int, max_attempts int, available_at timestamptz, delay_ms float8)) with ordinality
+           as g(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
+    cross join lateral (select coalesce(g.available_at, v_now + g.delay_ms * interval '1 ms', v_now) as available_at) d
+    order by g.n;
     perform leasehold.inbox_wake(v_jobs, v_now);
     return;
   end if;

@@ -27,83 +27,107 @@ create table if not exists leasehold.inbox_hot_keys (
   primary key (partition_bucket, partition_key)
 ) with (fillfactor = 50);
 
--- What one pass finds, before anything is locked. One row per row to take ('take', in the order of its run), per key whose
--- lost rows have to be given back first ('recover'), and per key that has to be checked ('check'). Stops by itself when p_limit
--- rows have been found or p_heads keys visited; then also tells, per bucket, the last key it saw ('stop'). When fewer rows than p_limit
--- were found, one more row ('rest') tells how many keys are at work elsewhere (head) and in how many ms the first retry falls due (full_to).
-create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_window int,
-  p_worker text, p_known bigint[], p_dead text[], p_now timestamptz)
-returns table (act text, head int, place int, tid tid, bucket int, key text, full_to bigint, attempts int, crashes int)
+-- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
+-- given back first, and keys that have to be checked. Stops by itself when p_limit rows have been found or p_heads keys visited; then stop_keys tells
+-- the last key it saw in each bucket. A loop over a query that is read as it goes, because a query alone would visit all keys before it took one.
+--
+-- Of heads with attempts behind them at most p_retries are taken, and at most p_suspects that crashed their worker twice or more; retries_left counts those left out that
+-- would be taken if there were more free slots. busy counts keys at work elsewhere, due_ms is when the first retry falls due.
+drop function if exists leasehold.inbox_walk(int[], text[], int, int, int, text, bigint[], text[], timestamptz);
+create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_run int, p_retries int, p_suspects int,
+  p_worker text, p_known bigint[], p_dead text[], p_now timestamptz, out tids tid[], out run_starts int[], out taken_buckets int[],
+  out taken_keys text[], out taken_full_to bigint[], out lost_buckets int[], out lost_keys text[], out check_buckets int[], out check_keys text[],
+  out stop_keys text[], out retries_left int, out busy int, out due_ms bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
+declare
+  h record;
+  v_rows int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
+  v_last text[] := array_fill(null::text, array[cardinality(p_buckets)]);
 begin
-  return query with recursive walk as (
-    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
-    from unnest(p_buckets, p_after) as b(bucket, after) cross join lateral (
-      (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
-       order by j.partition_key, j.seq limit 1)
+  retries_left := 0; busy := 0;
+  for h in
+    with recursive walk as (
+      select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
+        (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
+         order by j.partition_key, j.seq limit 1)
+        union all
+        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
+         order by j.partition_key, j.seq limit 1)
+        limit 1) n
       union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
-       order by j.partition_key, j.seq limit 1)
-      limit 1) n
-    union all
-    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      select w.nth, w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      from walk w cross join lateral (
+        (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
+         order by j.partition_key, j.seq limit 1)
+        union all
+        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
+         order by j.partition_key, j.seq limit 1)
+        limit 1) n
+      where not (n.wrapped and n.partition_key > w.after)
+    )
+    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_lost, r.is_clear,
+           case when r.is_full then r.last_seq end as full_to
     from walk w cross join lateral (
-      (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
-       order by j.partition_key, j.seq limit 1)
-      union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
-       order by j.partition_key, j.seq limit 1)
-      limit 1) n
-    where not (n.wrapped and n.partition_key > w.after)
-  ), heads as materialized (
-    select row_number() over ()::int as head, h.* from (select * from walk limit p_heads) h
-  ), found as materialized (
-    select case when r.is_lost then 'recover' when not r.is_clear then 'check' else 'take' end as act,
-           h.head, u.place::int as place, u.tid, h.bucket, h.partition_key as key,
-           case when r.is_full then r.last_seq end as full_to, h.attempts, h.crashes
-    from heads h cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
              bool_or(s.is_busy) as is_busy, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
-             count(*) = p_window as is_full, count(*) < p_window or exists (
+             count(*) = p_run + 1 as is_full, count(*) < p_run + 1 or exists (
                select 1 from leasehold.inbox_hot_keys k
-               where k.partition_bucket = h.bucket and k.partition_key = h.partition_key and k.checked_seq is null
+               where k.partition_bucket = w.bucket and k.partition_key = w.partition_key and k.checked_seq is null
                  and not exists (select 1 from (  -- offset 0 keeps both bounds of seq in the index condition
                    select b.status from leasehold.inbox b
-                   where b.in_line and b.partition_bucket = h.bucket and b.partition_key = h.partition_key
+                   where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
                      and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
       from (
         select j.ctid as tid, j.seq, j.status = 'processing' as is_busy,
-               j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = h.seq) as is_ready,
+               j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
         from leasehold.inbox j
-        where j.in_line and j.partition_bucket = h.bucket and j.partition_key = h.partition_key and j.seq >= h.seq
-        order by j.seq limit p_window
+        where not (w.status = 'pending' and w.available_at > p_now)  -- a key waits with its head, whatever is behind
+          and j.in_line and j.partition_bucket = w.bucket and j.partition_key = w.partition_key and j.seq >= w.seq
+        order by j.seq limit p_run + 1
       ) s
-    ) r cross join lateral unnest(case when r.is_lost or not r.is_clear then array[null::tid]
-          else r.tids[1 : least(coalesce(r.broken_at, p_window), p_window) - 1] end) with ordinality as u(tid, place)
-    where not (h.status = 'pending' and h.available_at > p_now)  -- its key waits with it, whatever is behind
-      and (r.is_lost or (not r.is_busy and h.status = 'pending'))
-    limit p_limit
-  )
-  select f.* from found f
-  union all
-  (select distinct on (f.bucket) 'stop', f.head, null, null, f.bucket, f.key, null, null, null from found f
-   where (select count(*) from found) >= p_limit order by f.bucket, f.head desc)
-  union all
-  (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null from heads h
-   where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc)
-  union all
-  select 'rest', (count(*) filter (where h.status = 'processing' and h.claimed_by is distinct from p_worker))::int, null, null, null, null,
-         (extract(epoch from min(h.available_at) filter (where h.status = 'pending' and h.available_at > p_now) - p_now) * 1000)::bigint,
-         null, null
-  from heads h where (select count(*) from found) < p_limit;
+    ) r
+    limit p_heads
+  loop
+    v_heads := v_heads + 1;
+    v_last[h.nth] := h.partition_key;
+    if h.is_lost then
+      lost_buckets := lost_buckets || h.bucket; lost_keys := lost_keys || h.partition_key;
+    elsif h.status = 'processing' then
+      if h.claimed_by is distinct from p_worker then busy := busy + 1; end if;
+    elsif h.status <> 'pending' or h.is_busy then
+      continue;
+    elsif h.available_at > p_now then
+      v_due := least(v_due, h.available_at);
+    elsif not h.is_clear then
+      check_buckets := check_buckets || h.bucket; check_keys := check_keys || h.partition_key;
+    else
+      if h.attempts > 0 then
+        v_retries := v_retries + 1;
+        if h.crashes >= 2 then v_suspects := v_suspects + 1; end if;
+        if v_retries > p_retries or (h.crashes >= 2 and v_suspects > p_suspects) then
+          if h.crashes < 2 then retries_left := retries_left + 1; else v_suspects_out := v_suspects_out + 1; end if;
+          continue;
+        end if;
+      end if;
+      run_starts := run_starts || (v_rows + 1);
+      tids := tids || h.tids[1 : p_limit - v_rows];
+      v_rows := cardinality(tids);
+      taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
+      exit when v_rows >= p_limit;
+    end if;
+  end loop;
+  retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
+  due_ms := extract(epoch from v_due - p_now) * 1000;
+  if v_rows >= p_limit or v_heads >= p_heads then stop_keys := v_last; end if;
 end
 $$;
 

@@ -17,8 +17,8 @@
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
-  attempts int, crashes int, max_attempts int, priority int, claimed_at timestamptz, lease_expires_at timestamptz,
-  lease_generation bigint, available_at timestamptz, created_at timestamptz, idempotency_key text, last_error text)
+  attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
+  lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
@@ -27,7 +27,8 @@ declare
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int; v_over int[] := '{}';
+  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_busy int;
   w record;
 begin
   perform leasehold.assert_read_committed();
@@ -36,31 +37,17 @@ begin
   select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
   from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
   if v_buckets is null then
-    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null);
+    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
     return;
   end if;
-  perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+  if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
+    perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+  end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   perform leasehold.assert_not_dead(p_worker, v_dead);
   for v_round in 1..3 loop -- give back, check, take
-    select array_agg(f.tid) filter (where f.act = 'take') as tids,
-           array_agg(f.head) filter (where f.act = 'take') as heads,
-           array_agg(f.place) filter (where f.act = 'take') as places,
-           bool_or(f.act = 'take' and f.attempts > 0) as has_retries,
-           array_agg(f.bucket) filter (where f.place = 1 and f.act = 'take') as taken_buckets,
-           array_agg(f.key) filter (where f.place = 1 and f.act = 'take') as taken_keys,
-           array_agg(f.full_to) filter (where f.place = 1 and f.act = 'take') as taken_full_to,
-           array_agg(f.head) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_heads,
-           array_agg(f.crashes) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_crashes,
-           array_agg(f.bucket) filter (where f.act = 'recover') as lost_buckets,
-           array_agg(f.key) filter (where f.act = 'recover') as lost_keys,
-           array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
-           array_agg(f.key) filter (where f.act = 'check') as check_keys,
-           array_agg(f.bucket) filter (where f.act = 'stop') as stop_buckets,
-           array_agg(f.key) filter (where f.act = 'stop') as stop_keys,
-           max(f.head) filter (where f.act = 'rest') as busy, max(f.full_to) filter (where f.act = 'rest') as due_ms
-    into w
-    from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
+    select * into w from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
+      v_dead, v_now);
     v_changed := 0;
     if w.lost_keys is not null then
       v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, p_worker, p_known, v_dead, v_now);
@@ -71,49 +58,53 @@ begin
     exit when v_changed = 0;
   end loop;
 
-  return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
-    null::int, null::int, null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text,
-    null::text from unnest(w.stop_buckets, w.stop_keys) s(bucket, key) order by s.bucket;
+  if w.stop_keys is not null then
+    return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
+      null::int, null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text,
+      null::text from unnest(v_buckets, w.stop_keys) s(bucket, key) where s.key is not null order by s.bucket;
+  end if;
   if p_limit = 0 then
     delete from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets) and not exists (
       select 1 from leasehold.inbox j
       where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
     return;
   end if;
-  if w.has_retries then
-    v_over := leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects);
-    select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
-    from unnest(w.tids, w.heads, w.places) t(tid, head, place) where t.head <> all (v_over);
+  v_busy := w.busy + cardinality(p_buckets) - cardinality(v_buckets);
+  if w.tids is null then
+    return query select * from leasehold.inbox_rest(w.retries_left, v_busy, least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)),
+      null, null, null);
+    return;
   end if;
-  return query select * from leasehold.inbox_rest(
-    case when w.has_retries then leasehold.left_out(w.retry_heads, w.retry_crashes, v_over, p_suspects) else 0 end,
-    coalesce(w.busy, 0) + cardinality(p_buckets) - cardinality(v_buckets),
-    case when w.tids is null then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end);
-  if w.tids is null then return; end if;
 
   select array_agg(l.tid) into v_locked from (
     select j.ctid as tid from leasehold.inbox j
     where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= v_now for update skip locked) l;
-  if v_locked is null then return; end if;
+  if v_locked is null then
+    return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
+    return;
+  end if;
   if cardinality(v_locked) < cardinality(w.tids) then
-    select array_agg(t.tid) into v_locked from unnest(w.tids, w.heads, w.places) t(tid, head, place)
-    where not exists (select 1 from unnest(w.tids, w.heads, w.places) m(tid, head, place)
-                      where m.head = t.head and m.place <= t.place and m.tid <> all(v_locked));
-    if v_locked is null then return; end if;
+    -- Cuts each run at its first row that somebody has locked.
+    select array_agg(c.tid) into v_locked from (
+      select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, w.run_starts) order by t.nth) as is_ours
+      from unnest(w.tids) with ordinality t(tid, nth)) c
+    where c.is_ours;
+    if v_locked is null then
+      return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
+      return;
+    end if;
   end if;
   if exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets)) then
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
   end if;
 
   v_token := nextval('leasehold.lease_tokens');
-  return query with claimed as (
-    update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
+  return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, v_token, v_now, p_lease_ms);
+  return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
     where j.ctid = any(v_locked)
-    returning j.*)
-  select c.id, c.seq, c.kind, c.payload, c.headers, c.partition_key, c.partition_bucket, c.attempts, c.crashes, c.max_attempts,
-         c.priority, c.claimed_at, c.lease_expires_at, c.lease_generation, c.available_at, c.created_at, c.idempotency_key,
-         c.last_error
-  from claimed c order by c.seq;
+    returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
+      nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
+      date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
 end
 $$;

@@ -66,6 +66,12 @@ select w.id, w.token, h.id is not null as held, h.status
 from wanted w left join held h on h.id = w.id and h.token = w.token
 order by w.id, w.token;
 
+-- name: complete_jobs
+-- Locks: job rows in the order of their ids, by inbox_pkey (migration 0011). Answers with what was not held.
+-- nullable: now
+-- row: id uuid, token bigint
+select id, token from leasehold.inbox_complete(:worker_id::text, :ids::text::uuid[], :tokens::text::bigint[], :now::timestamptz);
+
 -- name: find_settled
 -- Locks nothing. Which of these outcomes were written by an earlier try whose answer was lost: a completed row is in the archive under its
 -- token (without an archive a row that is gone counts); a retry or dead letter left its entry in the history; a release left the token.

@@ -479,13 +479,17 @@ end
 $$;
 
 -- What a claim says besides jobs: one row without an id and a bucket (0006).
-create or replace function leasehold.inbox_rest(p_retries int, p_busy int, p_due_ms bigint)
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
+drop function if exists leasehold.inbox_rest(int, int, bigint);
+drop function if exists leasehold.inbox_rest(int, int, bigint, bigint, timestamptz, bigint);
+create or replace function leasehold.inbox_rest(p_retries int, p_busy int, p_due_ms bigint, p_token bigint, p_now timestamptz,
+  p_lease_ms bigint)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
-  attempts int, crashes int, max_attempts int, priority int, claimed_at timestamptz, lease_expires_at timestamptz,
-  lease_generation bigint, available_at timestamptz, created_at timestamptz, idempotency_key text, last_error text)
+  attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
+  lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, null::int, null::int,
-    null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text, null::text
+    date_part('epoch', p_now) * 1000, date_part('epoch', p_now) * 1000 + p_lease_ms, p_token, null::float8, null::float8, null::text, null::text
 $$;
 
 -- In how many ms the first scheduled row of these buckets falls due. Locks nothing; one probe of inbox_scheduled a bucket.
@@ -509,9 +513,10 @@ $$;
 -- Enqueue. One text parameter holding JSON is the only form that every driver and ORM passes through unharmed:
 --   { "jobs": [ { "id", "kind", "payload", "headers", "partition_key", "priority", "max_attempts", "available_at",
 --                 "delay_ms", "idempotency_key", "earlier" } ],
---     "once": boolean, "resend": boolean, "receipt": uuid, "lock_timeout_ms": int, "now": timestamptz }
+--     "once": boolean, "resend": boolean, "quiet": boolean, "receipt": uuid, "lock_timeout_ms": int, "now": timestamptz }
 -- Only kind is required. \`once\` says that the call has idempotency keys; \`resend\` that its jobs may be in the database already. Answers
--- one row per job, in the order given: its id, or the id of the job that already answers for its idempotency key.
+-- one row per job, in the order given: its id, or the id of the job that already answers for its idempotency key. A caller who made all
+-- ids and has no idempotency keys knows the answer; with \`quiet\` he gets none.
 --
 -- A job that is sent again may have committed, run and finished meanwhile. Where there is an archive its id is looked for there, in a
 -- snapshot taken after the insert: an id that could be inserted either never was, or was deleted by a commit that this snapshot sees. Where
@@ -556,6 +561,20 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
+    perform leasehold.inbox_wake(v_jobs, v_now);
+    return;
+  end if;
+  if (v_request ->> 'quiet')::boolean then
+    insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
+                                 created_at)
+    select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
+           coalesce(g.priority, 0), coalesce(g.max_attempts, 5), d.available_at,
+           case when d.available_at > v_now then 'scheduled' else 'pending' end, v_now
+    from rows from (jsonb_to_recordset(v_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
+           priority int, max_attempts int, available_at timestamptz, delay_ms float8)) with ordinality
+           as g(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
+    cross join lateral (select coalesce(g.available_at, v_now + g.delay_ms * interval '1 ms', v_now) as available_at) d
+    order by g.n;
     perform leasehold.inbox_wake(v_jobs, v_now);
     return;
   end if;
@@ -678,83 +697,107 @@ create table if not exists leasehold.inbox_hot_keys (
   primary key (partition_bucket, partition_key)
 ) with (fillfactor = 50);
 
--- What one pass finds, before anything is locked. One row per row to take ('take', in the order of its run), per key whose
--- lost rows have to be given back first ('recover'), and per key that has to be checked ('check'). Stops by itself when p_limit
--- rows have been found or p_heads keys visited; then also tells, per bucket, the last key it saw ('stop'). When fewer rows than p_limit
--- were found, one more row ('rest') tells how many keys are at work elsewhere (head) and in how many ms the first retry falls due (full_to).
-create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_window int,
-  p_worker text, p_known bigint[], p_dead text[], p_now timestamptz)
-returns table (act text, head int, place int, tid tid, bucket int, key text, full_to bigint, attempts int, crashes int)
+-- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
+-- given back first, and keys that have to be checked. Stops by itself when p_limit rows have been found or p_heads keys visited; then stop_keys tells
+-- the last key it saw in each bucket. A loop over a query that is read as it goes, because a query alone would visit all keys before it took one.
+--
+-- Of heads with attempts behind them at most p_retries are taken, and at most p_suspects that crashed their worker twice or more; retries_left counts those left out that
+-- would be taken if there were more free slots. busy counts keys at work elsewhere, due_ms is when the first retry falls due.
+drop function if exists leasehold.inbox_walk(int[], text[], int, int, int, text, bigint[], text[], timestamptz);
+create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_run int, p_retries int, p_suspects int,
+  p_worker text, p_known bigint[], p_dead text[], p_now timestamptz, out tids tid[], out run_starts int[], out taken_buckets int[],
+  out taken_keys text[], out taken_full_to bigint[], out lost_buckets int[], out lost_keys text[], out check_buckets int[], out check_keys text[],
+  out stop_keys text[], out retries_left int, out busy int, out due_ms bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
+declare
+  h record;
+  v_rows int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
+  v_last text[] := array_fill(null::text, array[cardinality(p_buckets)]);
 begin
-  return query with recursive walk as (
-    select b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
-    from unnest(p_buckets, p_after) as b(bucket, after) cross join lateral (
-      (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
-       order by j.partition_key, j.seq limit 1)
+  retries_left := 0; busy := 0;
+  for h in
+    with recursive walk as (
+      select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
+        (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
+         order by j.partition_key, j.seq limit 1)
+        union all
+        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
+         order by j.partition_key, j.seq limit 1)
+        limit 1) n
       union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
-       order by j.partition_key, j.seq limit 1)
-      limit 1) n
-    union all
-    select w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      select w.nth, w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      from walk w cross join lateral (
+        (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
+         order by j.partition_key, j.seq limit 1)
+        union all
+        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+         from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
+         order by j.partition_key, j.seq limit 1)
+        limit 1) n
+      where not (n.wrapped and n.partition_key > w.after)
+    )
+    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_lost, r.is_clear,
+           case when r.is_full then r.last_seq end as full_to
     from walk w cross join lateral (
-      (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
-       order by j.partition_key, j.seq limit 1)
-      union all
-      (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-       from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
-       order by j.partition_key, j.seq limit 1)
-      limit 1) n
-    where not (n.wrapped and n.partition_key > w.after)
-  ), heads as materialized (
-    select row_number() over ()::int as head, h.* from (select * from walk limit p_heads) h
-  ), found as materialized (
-    select case when r.is_lost then 'recover' when not r.is_clear then 'check' else 'take' end as act,
-           h.head, u.place::int as place, u.tid, h.bucket, h.partition_key as key,
-           case when r.is_full then r.last_seq end as full_to, h.attempts, h.crashes
-    from heads h cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
              bool_or(s.is_busy) as is_busy, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
-             count(*) = p_window as is_full, count(*) < p_window or exists (
+             count(*) = p_run + 1 as is_full, count(*) < p_run + 1 or exists (
                select 1 from leasehold.inbox_hot_keys k
-               where k.partition_bucket = h.bucket and k.partition_key = h.partition_key and k.checked_seq is null
+               where k.partition_bucket = w.bucket and k.partition_key = w.partition_key and k.checked_seq is null
                  and not exists (select 1 from (  -- offset 0 keeps both bounds of seq in the index condition
                    select b.status from leasehold.inbox b
-                   where b.in_line and b.partition_bucket = h.bucket and b.partition_key = h.partition_key
+                   where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
                      and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
       from (
         select j.ctid as tid, j.seq, j.status = 'processing' as is_busy,
-               j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = h.seq) as is_ready,
+               j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
         from leasehold.inbox j
-        where j.in_line and j.partition_bucket = h.bucket and j.partition_key = h.partition_key and j.seq >= h.seq
-        order by j.seq limit p_window
+        where not (w.status = 'pending' and w.available_at > p_now)  -- a key waits with its head, whatever is behind
+          and j.in_line and j.partition_bucket = w.bucket and j.partition_key = w.partition_key and j.seq >= w.seq
+        order by j.seq limit p_run + 1
       ) s
-    ) r cross join lateral unnest(case when r.is_lost or not r.is_clear then array[null::tid]
-          else r.tids[1 : least(coalesce(r.broken_at, p_window), p_window) - 1] end) with ordinality as u(tid, place)
-    where not (h.status = 'pending' and h.available_at > p_now)  -- its key waits with it, whatever is behind
-      and (r.is_lost or (not r.is_busy and h.status = 'pending'))
-    limit p_limit
-  )
-  select f.* from found f
-  union all
-  (select distinct on (f.bucket) 'stop', f.head, null, null, f.bucket, f.key, null, null, null from found f
-   where (select count(*) from found) >= p_limit order by f.bucket, f.head desc)
-  union all
-  (select distinct on (h.bucket) 'stop', h.head, null, null, h.bucket, h.partition_key, null, null, null from heads h
-   where (select count(*) from found) < p_limit and (select count(*) from heads) >= p_heads order by h.bucket, h.head desc)
-  union all
-  select 'rest', (count(*) filter (where h.status = 'processing' and h.claimed_by is distinct from p_worker))::int, null, null, null, null,
-         (extract(epoch from min(h.available_at) filter (where h.status = 'pending' and h.available_at > p_now) - p_now) * 1000)::bigint,
-         null, null
-  from heads h where (select count(*) from found) < p_limit;
+    ) r
+    limit p_heads
+  loop
+    v_heads := v_heads + 1;
+    v_last[h.nth] := h.partition_key;
+    if h.is_lost then
+      lost_buckets := lost_buckets || h.bucket; lost_keys := lost_keys || h.partition_key;
+    elsif h.status = 'processing' then
+      if h.claimed_by is distinct from p_worker then busy := busy + 1; end if;
+    elsif h.status <> 'pending' or h.is_busy then
+      continue;
+    elsif h.available_at > p_now then
+      v_due := least(v_due, h.available_at);
+    elsif not h.is_clear then
+      check_buckets := check_buckets || h.bucket; check_keys := check_keys || h.partition_key;
+    else
+      if h.attempts > 0 then
+        v_retries := v_retries + 1;
+        if h.crashes >= 2 then v_suspects := v_suspects + 1; end if;
+        if v_retries > p_retries or (h.crashes >= 2 and v_suspects > p_suspects) then
+          if h.crashes < 2 then retries_left := retries_left + 1; else v_suspects_out := v_suspects_out + 1; end if;
+          continue;
+        end if;
+      end if;
+      run_starts := run_starts || (v_rows + 1);
+      tids := tids || h.tids[1 : p_limit - v_rows];
+      v_rows := cardinality(tids);
+      taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
+      exit when v_rows >= p_limit;
+    end if;
+  end loop;
+  retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
+  due_ms := extract(epoch from v_due - p_now) * 1000;
+  if v_rows >= p_limit or v_heads >= p_heads then stop_keys := v_last; end if;
 end
 $$;
 
@@ -863,8 +906,8 @@ $$;
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
-  attempts int, crashes int, max_attempts int, priority int, claimed_at timestamptz, lease_expires_at timestamptz,
-  lease_generation bigint, available_at timestamptz, created_at timestamptz, idempotency_key text, last_error text)
+  attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
+  lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
@@ -873,7 +916,8 @@ declare
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int; v_over int[] := '{}';
+  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_busy int;
   w record;
 begin
   perform leasehold.assert_read_committed();
@@ -882,31 +926,17 @@ begin
   select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
   from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
   if v_buckets is null then
-    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null);
+    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
     return;
   end if;
-  perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+  if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
+    perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+  end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   perform leasehold.assert_not_dead(p_worker, v_dead);
   for v_round in 1..3 loop -- give back, check, take
-    select array_agg(f.tid) filter (where f.act = 'take') as tids,
-           array_agg(f.head) filter (where f.act = 'take') as heads,
-           array_agg(f.place) filter (where f.act = 'take') as places,
-           bool_or(f.act = 'take' and f.attempts > 0) as has_retries,
-           array_agg(f.bucket) filter (where f.place = 1 and f.act = 'take') as taken_buckets,
-           array_agg(f.key) filter (where f.place = 1 and f.act = 'take') as taken_keys,
-           array_agg(f.full_to) filter (where f.place = 1 and f.act = 'take') as taken_full_to,
-           array_agg(f.head) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_heads,
-           array_agg(f.crashes) filter (where f.act = 'take' and f.place = 1 and f.attempts > 0) as retry_crashes,
-           array_agg(f.bucket) filter (where f.act = 'recover') as lost_buckets,
-           array_agg(f.key) filter (where f.act = 'recover') as lost_keys,
-           array_agg(f.bucket) filter (where f.act = 'check') as check_buckets,
-           array_agg(f.key) filter (where f.act = 'check') as check_keys,
-           array_agg(f.bucket) filter (where f.act = 'stop') as stop_buckets,
-           array_agg(f.key) filter (where f.act = 'stop') as stop_keys,
-           max(f.head) filter (where f.act = 'rest') as busy, max(f.full_to) filter (where f.act = 'rest') as due_ms
-    into w
-    from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run + 1, p_worker, p_known, v_dead, v_now) f;
+    select * into w from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
+      v_dead, v_now);
     v_changed := 0;
     if w.lost_keys is not null then
       v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, p_worker, p_known, v_dead, v_now);
@@ -917,50 +947,54 @@ begin
     exit when v_changed = 0;
   end loop;
 
-  return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
-    null::int, null::int, null::timestamptz, null::timestamptz, null::bigint, null::timestamptz, null::timestamptz, null::text,
-    null::text from unnest(w.stop_buckets, w.stop_keys) s(bucket, key) order by s.bucket;
+  if w.stop_keys is not null then
+    return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
+      null::int, null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text,
+      null::text from unnest(v_buckets, w.stop_keys) s(bucket, key) where s.key is not null order by s.bucket;
+  end if;
   if p_limit = 0 then
     delete from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets) and not exists (
       select 1 from leasehold.inbox j
       where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
     return;
   end if;
-  if w.has_retries then
-    v_over := leasehold.over_budget(w.retry_heads, w.retry_crashes, p_retries, p_suspects);
-    select array_agg(t.tid), array_agg(t.head), array_agg(t.place) into w.tids, w.heads, w.places
-    from unnest(w.tids, w.heads, w.places) t(tid, head, place) where t.head <> all (v_over);
+  v_busy := w.busy + cardinality(p_buckets) - cardinality(v_buckets);
+  if w.tids is null then
+    return query select * from leasehold.inbox_rest(w.retries_left, v_busy, least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)),
+      null, null, null);
+    return;
   end if;
-  return query select * from leasehold.inbox_rest(
-    case when w.has_retries then leasehold.left_out(w.retry_heads, w.retry_crashes, v_over, p_suspects) else 0 end,
-    coalesce(w.busy, 0) + cardinality(p_buckets) - cardinality(v_buckets),
-    case when w.tids is null then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end);
-  if w.tids is null then return; end if;
 
   select array_agg(l.tid) into v_locked from (
     select j.ctid as tid from leasehold.inbox j
     where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= v_now for update skip locked) l;
-  if v_locked is null then return; end if;
+  if v_locked is null then
+    return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
+    return;
+  end if;
   if cardinality(v_locked) < cardinality(w.tids) then
-    select array_agg(t.tid) into v_locked from unnest(w.tids, w.heads, w.places) t(tid, head, place)
-    where not exists (select 1 from unnest(w.tids, w.heads, w.places) m(tid, head, place)
-                      where m.head = t.head and m.place <= t.place and m.tid <> all(v_locked));
-    if v_locked is null then return; end if;
+    -- Cuts each run at its first row that somebody has locked.
+    select array_agg(c.tid) into v_locked from (
+      select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, w.run_starts) order by t.nth) as is_ours
+      from unnest(w.tids) with ordinality t(tid, nth)) c
+    where c.is_ours;
+    if v_locked is null then
+      return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
+      return;
+    end if;
   end if;
   if exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets)) then
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
   end if;
 
   v_token := nextval('leasehold.lease_tokens');
-  return query with claimed as (
-    update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
+  return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, v_token, v_now, p_lease_ms);
+  return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
     where j.ctid = any(v_locked)
-    returning j.*)
-  select c.id, c.seq, c.kind, c.payload, c.headers, c.partition_key, c.partition_bucket, c.attempts, c.crashes, c.max_attempts,
-         c.priority, c.claimed_at, c.lease_expires_at, c.lease_generation, c.available_at, c.created_at, c.idempotency_key,
-         c.last_error
-  from claimed c order by c.seq;
+    returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
+      nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
+      date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
 end
 $$;
 `,
@@ -978,90 +1012,118 @@ $$;
 -- \`scheduled\`, so everything in line is due and a claim never walks over what it may not take.
 --
 -- The first round takes an even share from every bucket, so that a deep bucket does not hide an urgent row in another one;
--- the second fills up from wherever there is more. The token is drawn when the row locks are held: a row that another
+-- the second fills up from buckets that had more. The token is drawn when the row locks are held: a row that another
 -- claim had and gave back in between gets the higher one.
 --
--- Lost rows sit in front of what is pending, so only the rows before the first pending one of each bucket are looked at. One that
+-- Lost rows sit in front of what is pending, so they are met on the way and given back first. One that
 -- has newer, more urgent rows before it is found when those have been claimed.
 --
 -- One row without an id and a bucket tells what was left, as in 0006.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, priority, available_at, seq) where in_line;
+drop function if exists leasehold.inbox_pick(int[], int, int, timestamptz);
 
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
-  attempts int, crashes int, max_attempts int, priority int, claimed_at timestamptz, lease_expires_at timestamptz,
-  lease_generation bigint, available_at timestamptz, created_at timestamptz, idempotency_key text, last_error text)
+  attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
+  lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
-  c_look constant int := 200;  -- rows in process of a bucket that are looked at
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_share int := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(p_buckets))));
-  v_dead text[]; v_lost uuid[]; v_token bigint; v_more tid[]; v_nth int[]; v_crashes int[]; v_over int[];
-  w record;
+  c_look constant int := 200;  -- rows in process of a bucket that are looked at when nothing is to be taken
+  v_dead text[]; v_lost uuid[]; v_deep int[]; v_token bigint; v_over int[] := '{}';
+  v_left int := 0;
+  w record; m record;
 begin
   perform leasehold.assert_read_committed();
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
-  perform leasehold.inbox_promote(p_buckets, 1000, v_now);
+  if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
+    perform leasehold.inbox_promote(p_buckets, 1000, v_now);
+  end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   perform leasehold.assert_not_dead(p_worker, v_dead);
-  v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
-  if v_lost is not null then
-    perform leasehold.inbox_recover(v_lost, v_lost, p_worker, p_known, v_dead, v_now);
-  end if;
-  if p_limit < 1 then return; end if;
-
-  select array_agg(t.tid) as tids, array_agg(t.attempts) as attempts, array_agg(t.crashes) as crashes into w
-  from leasehold.inbox_pick(p_buckets, v_share, p_limit, v_now) t;
-  if coalesce(cardinality(w.tids), 0) < p_limit and v_share < p_limit then
-    select w.tids || array_agg(t.tid), w.attempts || array_agg(t.attempts), w.crashes || array_agg(t.crashes)
-    into w.tids, w.attempts, w.crashes
-    from leasehold.inbox_pick(p_buckets, p_limit, p_limit, v_now) t where t.tid <> all(coalesce(w.tids, '{}'));
-  end if;
-  if w.tids is null then
-    return query select * from leasehold.inbox_rest(0, 0, leasehold.inbox_next_due(p_buckets, v_now));
+  if p_limit < 1 then
+    v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
+    if v_lost is not null then
+      perform leasehold.inbox_recover(v_lost, v_lost, p_worker, p_known, v_dead, v_now);
+    end if;
     return;
   end if;
-  w.tids := w.tids[1:p_limit];
-  select array_agg(t.nth), array_agg(t.crashes) into v_nth, v_crashes
-  from unnest(w.tids, w.attempts, w.crashes) with ordinality t(tid, attempts, crashes, nth) where t.attempts > 0 and t.tid is not null;
-  v_over := leasehold.over_budget(v_nth, v_crashes, p_retries, p_suspects);
-  select array_agg(t.tid) into v_more from unnest(w.tids) with ordinality t(tid, nth) where t.nth <> all(v_over);
-  return query select * from leasehold.inbox_rest(leasehold.left_out(v_nth, v_crashes, v_over, p_suspects), 0, null);
-  if v_more is null then return; end if;
+  for v_round in 1..2 loop -- give back, take
+    select array_agg(t.tid) filter (where not t.is_lost) as tids, array_agg(t.attempts) filter (where not t.is_lost) as attempts,
+           array_agg(t.crashes) filter (where not t.is_lost) as crashes, coalesce(bool_or(t.attempts > 0), false) as has_retries,
+           array_agg(t.bucket) as buckets, array_agg(t.id) filter (where t.is_lost) as lost
+    into w
+    from leasehold.inbox_pick(p_buckets, v_share, p_limit, p_worker, p_known, v_dead, v_now) t;
+    exit when w.lost is null or v_round = 2;
+    perform leasehold.inbox_recover(w.lost, w.lost, p_worker, p_known, v_dead, v_now);
+  end loop;
+  if v_share < p_limit and coalesce(cardinality(w.tids), 0) between 1 and p_limit - 1 then
+    select array_agg(d.bucket) into v_deep
+    from (select u.bucket from unnest(w.buckets) u(bucket) group by u.bucket having count(*) >= v_share) d;
+  end if;
+  if v_deep is not null then
+    select array_agg(t.tid) as tids, array_agg(t.attempts) as attempts, array_agg(t.crashes) as crashes,
+           bool_or(t.attempts > 0) as has_retries into m
+    from leasehold.inbox_pick(v_deep, p_limit, p_limit, p_worker, p_known, v_dead, v_now) t
+    where not t.is_lost and t.tid <> all(coalesce(w.tids, '{}'));
+    w.tids := (w.tids || m.tids)[1:p_limit];
+    w.attempts := (w.attempts || m.attempts)[1:p_limit];
+    w.crashes := (w.crashes || m.crashes)[1:p_limit];
+    w.has_retries := w.has_retries or coalesce(m.has_retries, false);
+  end if;
+  if w.tids is null then
+    return query select * from leasehold.inbox_rest(0, 0, leasehold.inbox_next_due(p_buckets, v_now), null, null, null);
+    return;
+  end if;
+  if w.has_retries then
+    select array_agg(t.nth::int) as nths, array_agg(t.crashes) as crashes into m
+    from unnest(w.attempts, w.crashes) with ordinality t(attempts, crashes, nth) where t.attempts > 0;
+    v_over := leasehold.over_budget(m.nths, m.crashes, p_retries, p_suspects);
+    v_left := leasehold.left_out(m.nths, m.crashes, v_over, p_suspects);
+    select array_agg(t.tid) into w.tids from unnest(w.tids) with ordinality t(tid, nth) where t.nth <> all(v_over);
+  end if;
+  if w.tids is null then
+    return query select * from leasehold.inbox_rest(v_left, 0, null, null, null, null);
+    return;
+  end if;
 
   v_token := nextval('leasehold.lease_tokens');
-  return query with claimed as (
-    update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
+  return query select * from leasehold.inbox_rest(v_left, 0, null, v_token, v_now, p_lease_ms);
+  return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
-    where j.ctid = any(v_more)
-    returning j.*)
-  select c.id, c.seq, c.kind, c.payload, c.headers, c.partition_key, c.partition_bucket, c.attempts, c.crashes, c.max_attempts,
-         c.priority, c.claimed_at, c.lease_expires_at, c.lease_generation, c.available_at, c.created_at, c.idempotency_key,
-         c.last_error
-  from claimed c order by c.priority, c.available_at, c.seq;
+    where j.ctid = any(w.tids)
+    returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
+      nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
+      date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
 end
 $$;
 
--- Locks (skip locked) up to p_share pending rows of each bucket, p_limit in all, by the index inbox_line.
-create or replace function leasehold.inbox_pick(p_buckets int[], p_share int, p_limit int, p_now timestamptz)
-returns table (tid tid, attempts int, crashes int)
+-- Locks (skip locked) up to p_share rows of each bucket, p_limit in all, by the index inbox_line: pending ones, and those in process that are lost:
+-- their lease ran out, their worker is marked dead, or they are the caller's own under a token it does not know.
+create or replace function leasehold.inbox_pick(p_buckets int[], p_share int, p_limit int, p_worker text, p_known bigint[],
+  p_dead text[], p_now timestamptz)
+returns table (bucket int, tid tid, id uuid, attempts int, crashes int, is_lost boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 #variable_conflict use_column
 begin
-  return query select r.tid, r.attempts, r.crashes from unnest(p_buckets) b cross join lateral (
-    select j.ctid as tid, j.attempts, j.crashes from leasehold.inbox j
-    where j.in_line and j.partition_bucket = b and j.status = 'pending' and j.available_at <= p_now
+  return query select b, r.tid, r.id, r.attempts, r.crashes, r.status = 'processing'
+  from unnest(p_buckets) b cross join lateral (
+    select j.ctid as tid, j.id, j.attempts, j.crashes, j.status from leasehold.inbox j
+    where j.in_line and j.partition_bucket = b and j.available_at <= p_now and (j.status = 'pending'
+      or (j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
+        or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))))
     order by j.priority, j.available_at, j.seq limit p_share for update skip locked) r
   limit p_limit;
 end
 $$;
 
--- Rows in process whose lease ran out, whose worker is marked dead, or which are the caller's own under a token it does not know.
+-- The same lost rows, as far as they are in front of the first pending one of their bucket. Locks nothing.
 create or replace function leasehold.inbox_find_lost(p_buckets int[], p_look int, p_worker text, p_known bigint[], p_dead text[],
   p_now timestamptz) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -1296,6 +1358,86 @@ create or replace trigger worker_lease_evict instead of delete on leasehold.work
 revoke all on all functions in schema leasehold from public;
 `,
   },
+  {
+    id: 11,
+    name: "complete",
+    scope: "queue",
+    order: null,
+    sql: `--! scope: queue
+--
+-- The settle of rows that are done, which is what happens to nearly all of them. Deletes the rows that this worker holds under these tokens, and
+-- writes them to the archive where the queue keeps one. Answers only with what it did not hold.
+--
+-- Rows of one claim share a token, so p_tokens holds either one token for all ids, or one for each. One token is the cheaper form: 3.8 us a row
+-- against 5.3, measured in batches of 500.
+--
+-- Whoever keeps no archive need not even be told which rows went: their number says whether all of them did. When it does not, the delete is
+-- taken back and done again in the form that knows.
+--
+-- Locks: job rows in the order of their ids, one after another as they are deleted: by a scan of inbox_pkey that has sorted its keys, or by a nested loop over
+-- sorted ids; the settings forbid every other join. A row that somebody has locked is waited for and tested again on its new version.
+
+create or replace function leasehold.inbox_complete(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamptz)
+returns table (id uuid, token bigint)
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  v_count int;
+begin
+  if (select q.retention = interval '0' from leasehold.queues q where q.name = 'inbox') then
+    begin
+      if cardinality(p_tokens) = 1 then
+        delete from leasehold.inbox j
+        where j.id = any(p_ids) and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
+      else
+        delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, p_tokens) u(id, token) order by u.id, u.token) w
+        where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker;
+      end if;
+      get diagnostics v_count = row_count;
+      if v_count = cardinality(p_ids) then return; end if;
+      raise exception using errcode = 'LH001';
+    exception when sqlstate 'LH001' then
+      null; -- Some were not held. Which ones, is found below.
+    end;
+  end if;
+  return query select * from leasehold.inbox_complete_each(p_worker, p_ids, p_tokens, coalesce(p_now, clock_timestamp()));
+end
+$$;
+
+create or replace function leasehold.inbox_complete_each(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamptz)
+returns table (id uuid, token bigint)
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  v_tokens bigint[] := case when cardinality(p_tokens) = 1 then array_fill(p_tokens[1], array[cardinality(p_ids)]) else p_tokens end;
+  v_done uuid[];
+begin
+  with gone as (
+    delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, v_tokens) u(id, token) order by u.id, u.token) w
+    where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker
+    returning j.*
+  ), kept as (
+    insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
+      crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
+      headers, errors, payload)
+    select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, p_now, g.attempts,
+      g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'completed', g.kind, g.partition_key, g.claimed_by,
+      g.idempotency_key, g.last_error, g.headers, g.errors, g.payload
+    from gone g, leasehold.queues q where q.name = 'inbox' and q.retention > interval '0'
+  )
+  select array_agg(g.id) into v_done from gone g;
+  if coalesce(cardinality(v_done), 0) < cardinality(p_ids) then
+    return query select u.id, u.token from unnest(p_ids, v_tokens) u(id, token)
+      where u.id <> all(coalesce(v_done, '{}')) order by u.id, u.token;
+  end if;
+end
+$$;
+
+revoke all on all functions in schema leasehold from public;
+`,
+  },
 ];
 
 export const grants: { readonly schema: string; readonly queue: string } = {
@@ -1363,18 +1505,20 @@ begin
   grant select on leasehold.inbox_archive_rest to leasehold_worker;
   grant usage on sequence leasehold.inbox_seq to leasehold_worker;
   grant execute on function leasehold.inbox_slot(text), leasehold.inbox_promote(int[], int, timestamptz),
-    leasehold.inbox_rest(int, int, bigint), leasehold.inbox_next_due(int[], timestamptz),
+    leasehold.inbox_rest(int, int, bigint, bigint, timestamptz, bigint), leasehold.inbox_next_due(int[], timestamptz),
+    leasehold.inbox_complete(text, uuid[], bigint[], timestamptz),
+    leasehold.inbox_complete_each(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
     leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
     grant select, insert, update, delete on leasehold.inbox_hot_keys to leasehold_worker;
     grant execute on function
-      leasehold.inbox_walk(int[], text[], int, int, int, text, bigint[], text[], timestamptz),
+      leasehold.inbox_walk(int[], text[], int, int, int, int, int, text, bigint[], text[], timestamptz),
       leasehold.inbox_check(int[], text[], int, text, bigint[], text[], timestamptz),
       leasehold.inbox_remember(int[], text[], bigint[]),
       leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;
   else
-    grant execute on function leasehold.inbox_pick(int[], int, int, timestamptz),
+    grant execute on function leasehold.inbox_pick(int[], int, int, text, bigint[], text[], timestamptz),
       leasehold.inbox_find_lost(int[], int, text, bigint[], text[], timestamptz) to leasehold_worker;
   end if;
 

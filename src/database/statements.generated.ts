@@ -5,7 +5,7 @@ import type { Statement } from "../seams/database.js";
 /** sql/statements/claim.sql */
 export const claimJobs: Statement<
   { readonly workerId: string; readonly buckets: readonly number[]; readonly after: readonly string[] | null; readonly limit: number; readonly run: number; readonly retries: number; readonly suspects: number; readonly leaseMs: bigint; readonly knownTokens: readonly bigint[] | null; readonly now: Date | null },
-  { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly available_at: Date | null; readonly created_at: Date | null; readonly idempotency_key: string | null; readonly last_error: string | null }
+  { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_ms: number | null; readonly expires_ms: number | null; readonly lease_generation: string | null; readonly available_ms: number | null; readonly created_ms: number | null; readonly idempotency_key: string | null; readonly last_error: string | null }
 > = {
   name: "claim_jobs",
   text: `select * from leasehold.inbox_claim($1::text, $2::int[], $3::text[], $4::int, $5::int, $6::int,
@@ -708,6 +708,16 @@ select w.id, w.token, h.id is not null as held, h.status
 from wanted w left join held h on h.id = w.id and h.token = w.token
 order by w.id, w.token`,
   parameters: ["outcomes", "now", "workerId"],
+};
+
+/** sql/statements/settle.sql */
+export const completeJobs: Statement<
+  { readonly workerId: string; readonly ids: string; readonly tokens: string; readonly now: Date | null },
+  { readonly id: string; readonly token: string }
+> = {
+  name: "complete_jobs",
+  text: `select id, token from leasehold.inbox_complete($1::text, $2::text::uuid[], $3::text::bigint[], $4::timestamptz)`,
+  parameters: ["workerId", "ids", "tokens", "now"],
 };
 
 /** sql/statements/settle.sql */

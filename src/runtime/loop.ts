@@ -10,6 +10,9 @@ export interface LoopSeams {
   readonly events: Events;
 }
 
+/** A reason of our own: the one that abort() would make has a stack trace, and is the dearest part of a wake. */
+const woken = "woken";
+
 /**
  * Runs an activity: pass, sleep or wake, pass. A pass that throws becomes an event and a growing wait, never the end of the loop. A wake that comes during
  * a pass makes another pass follow at once, because the first may have looked too early.
@@ -35,13 +38,13 @@ export class Loop {
 
   wake(): void {
     this.#isWoken = true;
-    this.#alarm?.abort();
+    this.#alarm?.abort(woken);
   }
 
   /** Resolves when the pass under way has ended. No other follows. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#alarm?.abort();
+    this.#alarm?.abort(woken);
     await this.#running;
     this.#running = null;
   }

@@ -47,7 +47,9 @@ export class ClaimAhead {
 
   /** True when there is room worth a claim. */
   isHungry(): boolean {
-    const { freeSlots, readyLines, reservedFree } = this.#dispatcher;
+    const { freeSlots, readyLines, reservedFree, ending } = this.#dispatcher;
+    // Handlers are faster than settles: more rows in hand would only be older when their turn comes.
+    if (ending >= defaults.endingRowsMax) return false;
     return reservedFree > 0 || freeSlots > readyLines || readyLines <= this.rows / 2;
   }
 

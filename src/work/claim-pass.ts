@@ -5,6 +5,7 @@ import type { Activity } from "../runtime/activity.js";
 import { defaults } from "../settings.js";
 import { type Bookmarks, type ClaimPass, claim, newBookmarks } from "./claim.js";
 import type { Appetite, ClaimAhead } from "./claim-ahead.js";
+import { ClaimSpan } from "./claim-span.js";
 import type { Dispatcher } from "./dispatch.js";
 import { HeldJob } from "./held-job.js";
 import type { QueueSeams } from "./queue-seams.js";
@@ -45,6 +46,7 @@ export class ClaimActivity implements Activity {
   /** Keys with more rows behind those in hand, and their buckets: looked at when what is in hand is done. */
   readonly #lookAgain = new Map<string, number>();
   readonly #round = new WalkRound();
+  readonly #span = new ClaimSpan();
   #woken: Set<number> | "all" | null = "all";
   #fullAtMs = 0;
   #looks = 0;
@@ -92,7 +94,11 @@ export class ClaimActivity implements Activity {
   hasReasonToLook(held: HeldJob): boolean {
     if (held.isLost) this.linger(held);
     const { bucket, partitionKey } = held.job;
-    if (!this.#parts.dispatcher.holdsLine(partitionKey) && this.#lookAgain.delete(partitionKey))
+    if (
+      this.#lookAgain.size > 0 &&
+      !this.#parts.dispatcher.holdsLine(partitionKey) &&
+      this.#lookAgain.delete(partitionKey)
+    )
       this.wakeFor([bucket]);
     return this.#woken !== null || (this.#isMore && this.#parts.ahead.isHungry());
   }
@@ -115,13 +121,16 @@ export class ClaimActivity implements Activity {
       this.#isMore = true;
       return defaults.pollIdleMs;
     }
-    const { buckets, isFull } = this.#whereToLook(nowMs);
+    const { buckets, isFull: isWhole } = this.#whereToLook(nowMs);
     const before = { ...this.#bookmarks, afterKey: new Map(this.#bookmarks.afterKey) };
-    const pass = await this.#claim(buckets, appetite);
+    const isSpan = isWhole && this.#isMore;
+    const pass = await this.#claim(buckets, appetite, isSpan);
     if (pass === null) return defaults.pollActiveMs;
+    const isFull = isWhole && pass.looked === buckets.length;
     this.#keepSlots(pass, { appetite, before });
-    this.#note(isFull ? [] : buckets, pass, appetite);
-    const delayMs = await this.#delayAfter(isFull, pass);
+    if (isWhole) this.#noteSpan(pass, appetite, isFull);
+    this.#note(isWhole ? [] : buckets, pass, appetite);
+    const delayMs = isWhole && !isFull && pass.jobs.length === 0 ? 0 : await this.#delayAfter(isFull, pass);
     return this.#woken !== null ? 0 : delayMs;
   }
 
@@ -144,7 +153,14 @@ export class ClaimActivity implements Activity {
     return mine.length === 0 ? { buckets: all, isFull: true } : { buckets: mine, isFull: false };
   }
 
-  async #claim(buckets: readonly number[], appetite: Appetite): Promise<ClaimPass | null> {
+  /** A part of the buckets says nothing about the others: as long as it was not all of them there may be more. */
+  #noteSpan(pass: ClaimPass, appetite: Appetite, isFull: boolean): void {
+    if (!isFull) this.#isMore = true;
+    if (this.#isMore) this.#span.note(pass.looked, pass.jobs.length >= appetite.limit);
+    else this.#span.reset();
+  }
+
+  async #claim(buckets: readonly number[], appetite: Appetite, isSpan: boolean): Promise<ClaimPass | null> {
     const { membership, dispatcher, leaseMs } = this.#parts;
     const startedAtMs = this.#seams.clock.monotonicMs();
     for (const [token, untilMs] of this.#lingering) if (untilMs < startedAtMs) this.#lingering.delete(token);
@@ -153,6 +169,7 @@ export class ClaimActivity implements Activity {
         ...appetite,
         workerId: membership.settings.id,
         buckets,
+        ...(isSpan ? { among: (inTurn: readonly number[]) => this.#span.of(inTurn, appetite.limit) } : {}),
         leaseMs,
         knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
       });

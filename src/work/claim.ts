@@ -1,12 +1,11 @@
 import type { ClaimRow } from "../database/rows.js";
-import { toClaimedJob } from "../database/rows.js";
 import { claimJobs } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
 import { checkedWorkerId } from "../membership/member-settings.js";
 import type { Query } from "../seams/database.js";
 import { defaults, wholeNumber } from "../settings.js";
+import { ClaimedRow } from "./claimed-row.js";
 import { completeWithin } from "./complete-within.js";
-import type { ClaimedJob } from "./job.js";
 import type { QueueSeams } from "./queue-seams.js";
 
 export interface ClaimOptions {
@@ -29,6 +28,11 @@ export interface ClaimOptions {
   readonly knownTokens?: readonly bigint[];
 }
 
+/** What a worker adds to a claim by hand: which of the buckets to look at this time, out of those in turn. */
+export interface PassOptions extends ClaimOptions {
+  among?(buckets: readonly number[]): readonly number[];
+}
+
 /** Where the last pass stopped in each bucket. Only a hint: it makes every key get its turn. */
 export interface Bookmarks {
   readonly afterKey: Map<number, string>;
@@ -43,7 +47,7 @@ export const newBookmarks = (anyBucket: number): Bookmarks => ({
 
 /** What a pass gives: jobs, and what it saw of the rest. */
 export interface ClaimPass {
-  readonly jobs: readonly ClaimedJob[];
+  readonly jobs: readonly ClaimedRow[];
   /** Due rows left alone because they have attempts behind them and `retries` or `suspects` was used up. */
   readonly retriesLeft: number;
   /** Keys in process, and buckets being claimed from, by others. */
@@ -52,40 +56,25 @@ export interface ClaimPass {
   readonly dueInMs: number | null;
   /** Buckets with more keys than the pass visited; true for those where it came round to where it began or before. */
   readonly stops: ReadonlyMap<number, boolean>;
+  /** How many buckets it looked at. */
+  readonly looked: number;
 }
 
 /** One pass: takes rows from the front of their lines and writes a lease on them. */
 export async function claim(
   seams: QueueSeams,
   bookmarks: Bookmarks,
-  options: ClaimOptions,
+  options: PassOptions,
 ): Promise<ClaimPass> {
   const { settings, database } = seams;
   const workerId = checkedWorkerId(options.workerId);
-  const buckets = rotated(checkedBuckets(options.buckets, settings.buckets), bookmarks);
+  const inTurn = rotated(checkedBuckets(options.buckets, settings.buckets), bookmarks);
+  const buckets = options.among?.(inTurn) ?? inTurn;
   const query = claimQuery(seams, bookmarks, { ...options, workerId, buckets });
   const rows = await database.run(query, options.knownTokens === undefined ? null : () => query);
-  const jobs: ClaimedJob[] = [];
-  const stops = new Map<number, boolean>();
-  let rest: ClaimRow | null = null;
-  for (const row of rows) {
-    if (isJob(row)) {
-      jobs.push(
-        toClaimedJob(row, {
-          queue: settings.name,
-          workerId,
-          transaction: (job) => completeWithin(seams, job),
-        }),
-      );
-    } else if (row.partition_bucket === null) {
-      rest = row;
-    } else {
-      const key = row.partition_key ?? "";
-      stops.set(row.partition_bucket, hasComeRound(key, bookmarks.afterKey.get(row.partition_bucket)));
-      bookmarks.afterKey.set(row.partition_bucket, key);
-    }
-  }
-  bookmarks.nextBucket = turn(buckets, jobs);
+  const { rest, stops } = notes(rows, bookmarks);
+  const jobs = inOrder(seams, rest, { rows, workerId });
+  bookmarks.nextBucket = turn(inTurn, buckets, jobs);
   const [first] = jobs;
   if (first !== undefined) {
     seams.events.emit("jobs:claimed", {
@@ -101,7 +90,58 @@ export async function claim(
     busyElsewhere: rest?.crashes ?? 0,
     dueInMs: rest === null || rest.seq === null ? null : Number(rest.seq),
     stops,
+    looked: buckets.length,
   };
+}
+
+/** What the pass says besides jobs. Moves the bookmarks. */
+function notes(
+  rows: readonly ClaimRow[],
+  bookmarks: Bookmarks,
+): { readonly rest: ClaimRow | null; readonly stops: ReadonlyMap<number, boolean> } {
+  const stops = new Map<number, boolean>();
+  let rest: ClaimRow | null = null;
+  for (const row of rows) {
+    if (isJob(row)) continue;
+    if (row.partition_bucket === null) {
+      rest = row;
+      continue;
+    }
+    const key = row.partition_key ?? "";
+    stops.set(row.partition_bucket, hasComeRound(key, bookmarks.afterKey.get(row.partition_bucket)));
+    bookmarks.afterKey.set(row.partition_bucket, key);
+  }
+  return { rest, stops };
+}
+
+/** Rows arrive as they lie on disk, which is nearly always the order that they have in the queue already. */
+function inOrder(
+  seams: QueueSeams,
+  rest: ClaimRow | null,
+  { rows, workerId }: { readonly rows: readonly ClaimRow[]; readonly workerId: string },
+): readonly ClaimedRow[] {
+  const shares = {
+    queue: seams.settings.name,
+    workerId,
+    token: BigInt(rest?.lease_generation ?? 0),
+    claimedAt: new Date(rest?.claimed_ms ?? 0),
+    leaseExpiresAt: new Date(rest?.expires_ms ?? 0),
+    complete: (job: ClaimedRow) => completeWithin(seams, job),
+  };
+  const jobs: ClaimedRow[] = [];
+  for (const row of rows) if (isJob(row)) jobs.push(new ClaimedRow(row, shares));
+  const compare = seams.settings.order === "key" ? bySeq : byUrgency;
+  const isSorted = jobs.every((job, i) => i === 0 || compare(jobs[i - 1] ?? job, job) <= 0);
+  return isSorted ? jobs : jobs.sort(compare);
+}
+
+function bySeq(left: ClaimedRow, right: ClaimedRow): number {
+  return left.seq < right.seq ? -1 : Number(left.seq > right.seq);
+}
+
+function byUrgency(left: ClaimedRow, right: ClaimedRow): number {
+  const due = left.availableAt.getTime() - right.availableAt.getTime();
+  return left.priority - right.priority || due || bySeq(left, right);
 }
 
 function claimQuery(
@@ -146,10 +186,14 @@ function rotated(buckets: readonly number[], bookmarks: Bookmarks): readonly num
   return start <= 0 ? buckets : [...buckets.slice(start), ...buckets.slice(0, start)];
 }
 
-function turn(buckets: readonly number[], jobs: readonly ClaimedJob[]): number {
+/** Behind the last bucket that gave rows; behind all that were looked at when none did. */
+function turn(inTurn: readonly number[], looked: readonly number[], jobs: readonly ClaimedRow[]): number {
   const served = new Set(jobs.map((job) => job.bucket));
-  const last = buckets.findLastIndex((bucket) => served.has(bucket));
-  return buckets[(last + 1) % buckets.length] ?? 0;
+  const last =
+    served.size === 0
+      ? (looked.length % inTurn.length) - 1
+      : inTurn.findLastIndex((bucket) => served.has(bucket));
+  return inTurn[(last + 1) % inTurn.length] ?? 0;
 }
 
 function checkedBuckets(wanted: readonly number[] | undefined, count: number): readonly number[] {

@@ -11,9 +11,9 @@ export interface DispatchParts {
   readonly settings: QueueSettings;
   readonly concurrency: number;
   /** Runs one attempt; never rejects. */
-  attempt(held: HeldJob): Promise<Ending>;
+  attempt(held: HeldJob): Ending | Promise<Ending>;
   timeoutMsOf(kind: string): number;
-  settle(settlement: Settlement, untilMs: number): Promise<SettleAnswer | null>;
+  settle(settlement: Settlement, untilMs: number, answered: (answer: SettleAnswer | null) => void): void;
   /** Rows whose lease may have run out wait to be renewed before they start. */
   onStale(): void;
   /** A handler with a time-out has started. */
@@ -23,6 +23,9 @@ export interface DispatchParts {
   /** A row has left. */
   onLeft(held: HeldJob): void;
 }
+
+/** What becomes of the rows behind one that has left. */
+type Next = "goes on" | "was released" | "is unsure";
 
 /** Rows of one key in hand, in order; only the first may run. In a queue without order every row is a line of its own. */
 interface Line {
@@ -45,6 +48,7 @@ export class Dispatcher {
   #reserved = 0;
   #ending = 0;
   #isStopped = false;
+  #isPumping = false;
   /** Called when the last row has left. */
   onIdle: () => void = () => {};
 
@@ -132,8 +136,18 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** Starts what may start. */
+  /** Starts what may start. A handler that ends at once comes back here while others are being started; the loop goes on with its slot. */
   pump(): void {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    try {
+      this.#startReady();
+    } finally {
+      this.#isPumping = false;
+    }
+  }
+
+  #startReady(): void {
     while (!this.#isStopped && this.#ready.length > 0) {
       const [line] = this.#ready;
       const held = line?.rows[0];
@@ -185,23 +199,35 @@ export class Dispatcher {
     held.startedAtMs = clock.monotonicMs();
     held.timeoutAtMs = held.startedAtMs + timeoutMsOf(held.job.kind);
     onStarted(held.timeoutAtMs);
-    void this.#see(line, held);
+    held.watch(this.#parts.attempt(held), (ending) => this.#ended(line, held, ending));
   }
 
-  async #see(line: Line, held: HeldJob): Promise<void> {
-    const ending = await held.whenEnded(this.#parts.attempt(held));
+  #ended(line: Line, held: HeldJob, ending: Ending): void {
     held.endedAtMs = this.#parts.clock.monotonicMs();
     held.timeoutAtMs = null;
     held.giveUpAtMs = null;
     held.isEnding = true;
     this.#ending++;
     this.#running.delete(held);
+    if (ending.is !== "outcome") this.#settled(line, held, endsLine(ending));
+    else {
+      const { outcome } = ending;
+      this.#parts.settle({ job: held.job, outcome }, held.deadlineMs, (answer) =>
+        this.#settled(line, held, this.#nextAfter(held, outcome, answer)),
+      );
+    }
     this.pump();
-    const next = ending.is === "outcome" ? await this.#settle(held, ending.outcome) : endsLine(ending);
+  }
+
+  #settled(line: Line, held: HeldJob, next: Next): void {
     this.#ending--;
     this.#leave(held);
     line.rows.shift();
-    if (next !== "goes on") await this.#dropRest(line, held, next);
+    if (next === "goes on" || line.rows.length === 0) this.#goOn(line, held);
+    else void this.#dropRest(line, held, next).then(() => this.#goOn(line, held));
+  }
+
+  #goOn(line: Line, held: HeldJob): void {
     if (line.rows.length > 0) {
       if (!this.#isStopped) this.#ready.push(line);
     } else if (this.#lines.get(line.key) === line) this.#lines.delete(line.key);
@@ -210,8 +236,7 @@ export class Dispatcher {
   }
 
   /** What becomes of the rows behind this one. */
-  async #settle(held: HeldJob, outcome: Outcome): Promise<"goes on" | "was released" | "is unsure"> {
-    const answer = await this.#parts.settle({ job: held.job, outcome }, held.deadlineMs);
+  #nextAfter(held: HeldJob, outcome: Outcome, answer: SettleAnswer | null): Next {
     if (answer === null) this.#parts.onUnsettled(held);
     if (answer === null || !answer.held) return "is unsure";
     if (outcome.is === "complete") return "goes on";
@@ -221,7 +246,7 @@ export class Dispatcher {
   }
 
   /** The rest of a run goes with its first row. Where it is not known to be back in the queue it is given back. */
-  async #dropRest(line: Line, first: HeldJob, next: "was released" | "is unsure"): Promise<void> {
+  async #dropRest(line: Line, first: HeldJob, next: Exclude<Next, "goes on">): Promise<void> {
     const rest = line.rows.filter((row) => row.job.fenceToken === first.job.fenceToken);
     if (rest.length === 0) return;
     for (const row of rest) line.rows.splice(line.rows.indexOf(row), 1);
@@ -245,11 +270,16 @@ export class Dispatcher {
     if (rows.length === 0) return;
     for (const row of rows) row.isEnding = true;
     await Promise.all(
-      rows.map(async (row) => {
-        const answer = await this.#parts.settle({ job: row.job, outcome: release }, row.deadlineMs);
-        if (answer === null) this.#parts.onUnsettled(row);
-        this.#leave(row);
-      }),
+      rows.map(
+        (row) =>
+          new Promise<void>((resolve) => {
+            this.#parts.settle({ job: row.job, outcome: release }, row.deadlineMs, (answer) => {
+              if (answer === null) this.#parts.onUnsettled(row);
+              this.#leave(row);
+              resolve();
+            });
+          }),
+      ),
     );
     this.#parts.events.emit("jobs:released", { queue: this.#parts.settings.name, count: rows.length, why });
   }
@@ -264,6 +294,6 @@ export class Dispatcher {
   }
 }
 
-function endsLine(ending: Ending): "goes on" | "is unsure" {
+function endsLine(ending: Ending): Next {
   return ending.is === "settled" ? "goes on" : "is unsure";
 }

@@ -27,7 +27,7 @@ export async function enqueueOn(
   seams: EnqueueSeams,
   jobs: readonly NewJob[],
 ): Promise<readonly Enqueued[]> {
-  return answers(await runOn(tx, request(seams, jobs, {})));
+  return answers(jobs, await runOn(tx, request(seams, jobs, {})));
 }
 
 /** How a job was sent before: the receipts of sends that may have committed although they failed. */
@@ -58,7 +58,7 @@ export async function enqueueOnce(
     const receipts = jobs.map((_, i) => [...(earlier?.[i] ?? []), receipt]);
     return request(seams, withEarlier(jobs, receipts), { ...common, resend: true });
   };
-  return answers(await seams.database.run(first, again));
+  return answers(jobs, await seams.database.run(first, again));
 }
 
 /** Many rows, all or none: one statement, whatever their number, so that every lock is taken in one order. */
@@ -102,15 +102,18 @@ function request(
   extra: Readonly<Record<string, unknown>>,
 ): EnqueueQuery {
   const now = seams.clock.databaseNow();
-  const fields = {
-    once: jobs.some((job) => job.idempotencyKey !== null),
-    ...(now === null ? {} : { now }),
-    ...extra,
-  };
+  const once = jobs.some((job) => job.idempotencyKey !== null);
+  const isQuiet = !once && !("resend" in extra);
+  const fields = { once, ...(isQuiet ? { quiet: true } : {}), ...(now === null ? {} : { now }), ...extra };
   const head = JSON.stringify(fields).slice(0, -1);
   return seams.bind(enqueueJobs, { request: `${head},"jobs":[${jobs.map((job) => job.json).join(",")}]}` });
 }
 
-function answers(rows: readonly { readonly id: string; readonly duplicate: boolean }[]): Enqueued[] {
+/** Nothing came back for jobs that were neither sent before nor may be duplicates: they are there. */
+function answers(
+  jobs: readonly NewJob[],
+  rows: readonly { readonly id: string; readonly duplicate: boolean }[],
+): readonly Enqueued[] {
+  if (rows.length === 0) return jobs.map(({ id }) => ({ id, duplicate: false }));
   return rows.map(({ id, duplicate }) => ({ id, duplicate }));
 }

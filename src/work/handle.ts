@@ -2,8 +2,11 @@ import { DrainedError, HandlerTimeoutError } from "../errors.js";
 import type { Events } from "../events.js";
 import { delayInRange } from "../settings.js";
 import type { CheckedKind, Middleware } from "./handlers.js";
-import { type Ending, type HeldJob, lost, settled, type WorkingJob } from "./held-job.js";
+import { type Ending, type HeldJob, lost, settled } from "./held-job.js";
+import type { WorkingJob } from "./job.js";
 import { complete, type Outcome, outcomeOf, release } from "./outcome.js";
+
+const completed: Ending = Object.freeze({ is: "outcome", outcome: complete });
 
 export interface HandleParts {
   readonly events: Events;
@@ -11,21 +14,43 @@ export interface HandleParts {
   readonly middleware: readonly Middleware[];
 }
 
-/** Runs one attempt and never rejects: whatever a handler throws, strings, undefined and hostile objects included, becomes an outcome. */
-export async function handle(parts: HandleParts, held: HeldJob): Promise<Ending> {
+/**
+ * Runs one attempt and never rejects: whatever a handler throws, strings, undefined and hostile objects included, becomes an outcome. A handler that
+ * is through when it returns costs no promise.
+ */
+export function handle(parts: HandleParts, held: HeldJob): Ending | Promise<Ending> {
   const { job } = held;
   const kind = parts.kinds.get(job.kind);
   if (kind === undefined) return ended(parts, held, noHandler(parts, held));
-  const { id, queue, partitionKey, attempt, fenceToken: token } = job;
-  parts.events.emit("job:started", { queue, id, kind: job.kind, partitionKey, attempt, token });
+  if (parts.events.isHeard("job:started")) {
+    const { id, queue, partitionKey, attempt, fenceToken: token } = job;
+    parts.events.emit("job:started", { queue, id, kind: job.kind, partitionKey, attempt, token });
+  }
   try {
-    const working = held.toWorkingJob();
-    if (parts.middleware.length === 0) await kind.handle(working);
-    else await around(parts.middleware, working, kind);
+    const result = parts.middleware.length === 0 ? kind.handle(job) : around(parts.middleware, job, kind);
+    if (!mayBePromise(result)) return ended(parts, held, complete);
+    return whenDone(parts, kind, { held, result });
+  } catch (error) {
+    return ended(parts, held, failure(kind, held, error));
+  }
+}
+
+async function whenDone(
+  parts: HandleParts,
+  kind: CheckedKind,
+  { held, result }: { readonly held: HeldJob; readonly result: unknown },
+): Promise<Ending> {
+  try {
+    await result;
     return ended(parts, held, complete);
   } catch (error) {
     return ended(parts, held, failure(kind, held, error));
   }
+}
+
+/** Anything that await would wait for, and whatever can't be told without asking it. */
+function mayBePromise(result: unknown): boolean {
+  return (typeof result === "object" && result !== null) || typeof result === "function";
 }
 
 /** What an attempt comes to whose handler ignores its signal. The rules of its kind hold for it too. */
@@ -57,7 +82,7 @@ function ended(parts: HandleParts, held: HeldJob, outcome: Outcome): Ending {
   if (held.isLost || held.isGivenUp) return lost;
   if (error !== null)
     parts.events.emit("job:failed", { queue, id, kind, attempt, outcome: outcome.is, error });
-  return { is: "outcome", outcome };
+  return outcome === complete ? completed : { is: "outcome", outcome };
 }
 
 function failure(kind: CheckedKind, held: HeldJob, error: unknown): Outcome {

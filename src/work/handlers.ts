@@ -1,6 +1,6 @@
 import { InvalidOptionError } from "../errors.js";
 import { defaults, wholeNumber } from "../settings.js";
-import type { WorkingJob } from "./held-job.js";
+import type { WorkingJob } from "./job.js";
 import type { JobTypes, KindOf } from "./typed-jobs.js";
 
 export type Handler<K extends string = string, P = unknown> = (job: WorkingJob<K, P>) => unknown;

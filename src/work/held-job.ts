@@ -1,13 +1,6 @@
 import { LeaseLostError } from "../errors.js";
-import type { Tx } from "../seams/database.js";
-import type { ClaimedJob } from "./job.js";
+import { ClaimedRow, type Holder } from "./claimed-row.js";
 import type { Outcome } from "./outcome.js";
-
-/** A job as its handler sees it. */
-export interface WorkingJob<K extends string = string, P = unknown> extends ClaimedJob<K, P> {
-  /** Aborts when the lease is lost, the handler's time is up, or the worker can't wait any longer; its reason is the error that says so. */
-  readonly signal: AbortSignal;
-}
 
 /** How an attempt ended, as far as the worker is concerned. */
 export type Ending =
@@ -24,8 +17,8 @@ export const lost: Ending = Object.freeze({ is: "lost" });
  * A row in the worker's hands, from its claim to its settle. `deadlineMs` is until when the lease may be trusted, by this machine's monotonic
  * clock, counted from the start of the call that wrote it.
  */
-export class HeldJob {
-  readonly job: ClaimedJob;
+export class HeldJob implements Holder {
+  readonly job: ClaimedRow;
   deadlineMs: number;
   /** When the handler's time is up; null while it does not run. */
   timeoutAtMs: number | null = null;
@@ -45,9 +38,10 @@ export class HeldJob {
   #controller: AbortController | null = null;
   #end: ((ending: Ending) => void) | null = null;
 
-  constructor(job: ClaimedJob, deadlineMs: number) {
+  constructor(job: ClaimedRow, deadlineMs: number) {
     this.job = job;
     this.deadlineMs = deadlineMs;
+    ClaimedRow.attach(job, this);
   }
 
   /** True while its lease is ours to renew: not once its outcome is written or being written, nor once it is lost. */
@@ -57,28 +51,6 @@ export class HeldJob {
 
   get abortReason(): Error | null {
     return this.#abortReason;
-  }
-
-  /** What the handler gets. The signal is made when somebody asks for it: most never do, and it costs more than the rest. */
-  toWorkingJob(): WorkingJob {
-    const held = this;
-    return Object.freeze({
-      ...this.job,
-      get signal() {
-        return held.#signal();
-      },
-      transaction: async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
-        if (held.isLost) throw new LeaseLostError(held.job.id, held.job.fenceToken);
-        held.isInTransaction = true;
-        try {
-          const result = await held.job.transaction(work);
-          held.isSettled = true;
-          return result;
-        } finally {
-          held.isInTransaction = false;
-        }
-      },
-    });
   }
 
   abort(reason: Error): void {
@@ -92,21 +64,25 @@ export class HeldJob {
     this.abort(new LeaseLostError(this.job.id, this.job.fenceToken));
   }
 
-  /** Resolves with what the attempt comes to, or with what give() says before that. */
-  whenEnded(attempt: Promise<Ending>): Promise<Ending> {
-    return new Promise((resolve) => {
-      this.#end = resolve;
-      attempt.then(resolve, resolve);
+  /** Calls `end` with what the attempt comes to, or with what give() says before that. */
+  watch(attempt: Ending | Promise<Ending>, end: (ending: Ending) => void): void {
+    if (!(attempt instanceof Promise)) return end(attempt);
+    this.#end = end;
+    void attempt.then((ending) => {
+      this.#end?.(ending);
+      this.#end = null;
     });
   }
 
   /** Ends the attempt from outside: its handler does not come back, and what it says later counts for nothing. */
   give(ending: Ending): void {
     this.isGivenUp = true;
-    this.#end?.(ending);
+    const end = this.#end;
+    this.#end = null;
+    end?.(ending);
   }
 
-  #signal(): AbortSignal {
+  get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
       if (this.#abortReason !== null) this.#controller.abort(this.#abortReason);

@@ -45,6 +45,12 @@ export interface ClaimedJob<K extends string = string, P = unknown> extends JobF
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
+/** A job as its handler sees it. */
+export interface WorkingJob<K extends string = string, P = unknown> extends ClaimedJob<K, P> {
+  /** Aborts when the lease is lost, the handler's time is up, or the worker can't wait any longer; its reason is the error that says so. */
+  readonly signal: AbortSignal;
+}
+
 /** A job as an operator sees it. */
 export interface JobRecord<K extends string = string, P = unknown> extends JobFields<K, P> {
   readonly status: JobStatus;

@@ -89,7 +89,7 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   /** Takes jobs from the front of their lines, with a lease on each. */
   async claim(options: ClaimOptions): Promise<readonly ClaimedJobOf<J>[]> {
     const { jobs } = await claim(this.#seams, this.#bookmarks, asObject("options", options));
-    return jobs as readonly ClaimedJobOf<J>[];
+    return jobs as readonly ClaimedJob[] as readonly ClaimedJobOf<J>[];
   }
 
   /** Each of these says whether the row was still held; if not, nothing was changed. */

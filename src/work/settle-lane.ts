@@ -1,12 +1,13 @@
 import { DatabaseUnavailableError } from "../errors.js";
 import { defaults } from "../settings.js";
+import { completeMany } from "./complete-many.js";
 import type { QueueSeams } from "./queue-seams.js";
 import { type SettleAnswer, type Settlement, settleGroup } from "./settle.js";
 
 interface Waiting {
   readonly settlement: Settlement;
   readonly untilMs: number;
-  readonly resolve: (answer: SettleAnswer | null) => void;
+  readonly answered: (answer: SettleAnswer | null) => void;
 }
 
 /**
@@ -22,12 +23,10 @@ export class SettleLane {
     this.#seams = seams;
   }
 
-  /** What the database said; null when it could not be asked before `untilMs`. Never rejects. */
-  add(settlement: Settlement, untilMs: number): Promise<SettleAnswer | null> {
-    return new Promise((resolve) => {
-      this.#waiting.push({ settlement, untilMs, resolve });
-      if (!this.#isSending) void this.#send();
-    });
+  /** Tells what the database said; null when it could not be asked before `untilMs`. */
+  add(settlement: Settlement, untilMs: number, answered: (answer: SettleAnswer | null) => void): void {
+    this.#waiting.push({ settlement, untilMs, answered });
+    if (!this.#isSending) void this.#send();
   }
 
   async #send(): Promise<void> {
@@ -36,7 +35,10 @@ export class SettleLane {
     await this.#seams.clock.sleep(0);
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, defaults.settleRowsMax);
-      await this.#settle(batch);
+      const isDone = (one: Waiting): boolean => one.settlement.outcome.is === "complete";
+      const rest = batch.filter((one) => !isDone(one));
+      if (rest.length === 0) await this.#settle(batch);
+      else await Promise.all([this.#settle(batch.filter(isDone)), this.#settle(rest)]);
     }
     this.#isSending = false;
   }
@@ -57,8 +59,10 @@ export class SettleLane {
   async #try(batch: readonly Waiting[], mayHaveRun: boolean): Promise<void> {
     const settlements = batch.map((one) => one.settlement);
     const triesMax = defaults.workerTriesMax;
-    const answers = await settleGroup(this.#seams, settlements, { mayHaveRun, triesMax });
-    for (const [i, one] of batch.entries()) one.resolve(answers[i] ?? null);
+    const isDone = settlements[0]?.outcome.is === "complete"; // They are of one sort: #send has parted them.
+    const write = isDone ? completeMany : settleGroup;
+    const answers = await write(this.#seams, settlements, { mayHaveRun, triesMax });
+    for (let i = 0; i < batch.length; i++) batch[i]?.answered(answers[i] ?? null);
   }
 
   /** One row that the database refuses must not keep the others from being settled. */
@@ -89,6 +93,6 @@ export class SettleLane {
   #fail(one: Waiting, error: unknown): void {
     const { id } = one.settlement.job;
     this.#seams.events.emit("settle:failed", { queue: this.#seams.settings.name, id, error });
-    one.resolve(null);
+    one.answered(null);
   }
 }

@@ -37,14 +37,16 @@ export interface SettleAnswer {
   readonly status: string | null;
 }
 
+export interface Tries {
+  readonly mayHaveRun: boolean;
+  readonly triesMax: number;
+}
+
 /** Settles rows of one worker, each named once. A try whose answer was lost (`mayHaveRun`) may have settled what a later one no longer finds. */
 export async function settleGroup(
   seams: QueueSeams,
   group: readonly Settlement[],
-  tries: { readonly mayHaveRun: boolean; readonly triesMax: number } = {
-    mayHaveRun: false,
-    triesMax: defaults.databaseTriesMax,
-  },
+  tries: Tries = { mayHaveRun: false, triesMax: defaults.databaseTriesMax },
 ): Promise<readonly SettleAnswer[]> {
   const { timeoutMs, triesMax } = { timeoutMs: defaults.settleTimeoutMs, triesMax: tries.triesMax };
   const query = { ...settleQuery(seams, group), timeoutMs, triesMax };
@@ -95,14 +97,15 @@ export function announce(
   const queue = seams.settings.name;
   for (const { job, outcome } of settlements) {
     const row = byLease.get(leaseOf(job.id, job.fenceToken));
-    if (row?.held === true)
+    if (row?.held !== true)
+      seams.events.emit("lease:lost", { queue, id: job.id, token: job.fenceToken, during: outcome.is });
+    else if (seams.events.isHeard("job:settled"))
       seams.events.emit("job:settled", { queue, id: job.id, outcome: outcome.is, status: row.status ?? "" });
-    else seams.events.emit("lease:lost", { queue, id: job.id, token: job.fenceToken, during: outcome.is });
   }
 }
 
 /** One row under one token: what a settlement is about. */
-function leaseOf(id: string, token: bigint | string): string {
+export function leaseOf(id: string, token: bigint | string): string {
   return `${id} ${token}`;
 }
 

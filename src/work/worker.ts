@@ -143,7 +143,7 @@ export class Worker {
       concurrency,
       attempt: (held) => handle(parts, held),
       timeoutMsOf: (kind) => kinds.get(kind)?.timeoutMs ?? settings.handlerTimeoutMs,
-      settle: (settlement, untilMs) => lane.add(settlement, untilMs),
+      settle: (settlement, untilMs, answered) => lane.add(settlement, untilMs, answered),
       onStale: () => onOverdue(),
       onUnsettled: (held) => claim.linger(held),
       onStarted: (timeoutAtMs) => {

@@ -1,0 +1,106 @@
+import type { ClaimRow } from "../database/rows.js";
+import { LeaseLostError } from "../errors.js";
+import type { Tx } from "../seams/database.js";
+import type { ClaimedJob, WorkingJob } from "./job.js";
+
+/** What all rows of one claim have in common. */
+export interface ClaimShares {
+  readonly queue: string;
+  readonly workerId: string;
+  readonly token: bigint;
+  readonly claimedAt: Date;
+  readonly leaseExpiresAt: Date;
+  complete(job: ClaimedJob): ClaimedJob["transaction"];
+}
+
+/** The worker's part in a row that it holds. */
+export interface Holder {
+  readonly signal: AbortSignal;
+  readonly isLost: boolean;
+  isInTransaction: boolean;
+  isSettled: boolean;
+}
+
+/**
+ * A claimed row as callers and handlers see it, made once for each job: a class, because copying and freezing an object of two dozen properties twice cost more
+ * than everything else that happens to a job in this process.
+ */
+export class ClaimedRow implements WorkingJob {
+  readonly id: string;
+  readonly kind: string;
+  readonly payload: unknown;
+  readonly partitionKey: string;
+  readonly bucket: number;
+  readonly seq: bigint;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly crashes: number;
+  readonly priority: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly availableAt: Date;
+  readonly createdAt: Date;
+  readonly idempotencyKey: string | null;
+  readonly lastError: string | null;
+  readonly queue: string;
+  readonly workerId: string;
+  readonly fenceToken: bigint;
+  readonly claimedAt: Date;
+  readonly leaseExpiresAt: Date;
+  readonly #shares: ClaimShares;
+  #holder: Holder | null = null;
+
+  constructor(row: ClaimRow & { readonly id: string }, shares: ClaimShares) {
+    this.id = row.id;
+    this.kind = row.kind ?? "";
+    this.payload = row.payload;
+    this.partitionKey = row.partition_key ?? "";
+    this.bucket = row.partition_bucket ?? 0;
+    this.seq = BigInt(row.seq ?? 0);
+    this.attempt = row.attempts ?? 0;
+    this.maxAttempts = row.max_attempts ?? 0;
+    this.crashes = row.crashes ?? 0;
+    this.priority = row.priority ?? 0;
+    this.headers = (row.headers ?? noHeaders) as Record<string, unknown>;
+    this.createdAt = new Date(row.created_ms ?? 0);
+    this.availableAt = row.available_ms === null ? this.createdAt : new Date(row.available_ms);
+    this.idempotencyKey = row.idempotency_key;
+    this.lastError = row.last_error;
+    this.queue = shares.queue;
+    this.workerId = shares.workerId;
+    this.fenceToken = shares.token;
+    this.claimedAt = shares.claimedAt;
+    this.leaseExpiresAt = shares.leaseExpiresAt;
+    this.#shares = shares;
+    Object.freeze(this);
+  }
+
+  /** From now on a worker holds it: its signal and its transaction are the worker's affair. */
+  static attach(row: ClaimedRow, holder: Holder): void {
+    row.#holder = holder;
+  }
+
+  /** Made when somebody asks for it: most never do, and it costs more than the rest. */
+  get signal(): AbortSignal {
+    return this.#holder?.signal ?? neverAborted;
+  }
+
+  get transaction(): ClaimedJob["transaction"] {
+    return async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+      const run = this.#shares.complete(this);
+      const holder = this.#holder;
+      if (holder === null) return await run(work);
+      if (holder.isLost) throw new LeaseLostError(this.id, this.fenceToken);
+      holder.isInTransaction = true;
+      try {
+        const result = await run(work);
+        holder.isSettled = true;
+        return result;
+      } finally {
+        holder.isInTransaction = false;
+      }
+    };
+  }
+}
+
+const noHeaders = Object.freeze({});
+const neverAborted = new AbortController().signal;
