@@ -48,7 +48,7 @@ create table leasehold.inbox (
   crashes integer default 0 not null,
   max_attempts integer default 5 not null,
   priority integer default 0 not null,
-  partition_bucket integer generated always as (leasehold.bucket_of(partition_key, 360)) stored not null,
+  partition_bucket integer generated always as ((((hashtextextended(partition_key, (0)::bigint) & '9223372036854775807'::bigint) % (360)::bigint))::integer) stored not null,
   in_line boolean generated always as (((status <> 'scheduled'::text) AND (finished_at IS NULL))) stored not null,
   status text default 'pending'::text not null,
   kind text not null,
@@ -100,6 +100,12 @@ create table leasehold.inbox_hot_keys (
   claimed_seq bigint not null,
   checked_seq bigint,
   constraint inbox_hot_keys_pkey PRIMARY KEY (partition_bucket, partition_key)
+) with (fillfactor=50);
+
+create table leasehold.inbox_turns (
+  partition_bucket integer not null,
+  claimer text not null,
+  constraint inbox_turns_pkey PRIMARY KEY (partition_bucket)
 ) with (fillfactor=50);
 
 create table leasehold.migrations (
@@ -378,12 +384,13 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_claim(p_worker text, p_buckets integer[], p_after text[], p_limit integer, p_run integer, p_retries integer, p_suspects integer, p_lease_ms bigint, p_known bigint[], p_now timestamp with time zone)
+CREATE OR REPLACE FUNCTION leasehold.inbox_claim(p_worker text, p_buckets integer[], p_after text[], p_limit integer, p_run integer, p_retries integer, p_suspects integer, p_lease_ms bigint, p_known bigint[], p_now timestamp with time zone, p_keys text[] DEFAULT NULL::text[], p_floors bigint[] DEFAULT NULL::bigint[], p_claimer text DEFAULT ''::text)
  RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
+ SET lock_timeout TO '100ms'
 AS $function$
 #variable_conflict use_column
 declare
@@ -393,25 +400,40 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
   v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int;
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[];
   w record;
 begin
-  perform leasehold.assert_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
-  select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
-  from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+  if p_keys is null then
+    select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
+    from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+  else
+    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
+    from unnest(p_buckets, p_keys, p_floors) as k(bucket, key, floor) where pg_try_advisory_xact_lock(v_class, k.bucket);
+  end if;
   if v_buckets is null then
     return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
     return;
   end if;
+  if p_limit > 0 then
+    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer);
+    return query select null::uuid, null::bigint, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
+      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text from unnest(v_foreign) f(bucket);
+    if v_foreign is not null and v_keys is not null then
+      select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
+      from unnest(v_buckets, v_keys, v_floors) as k(bucket, key, floor) where k.bucket <> all(v_foreign);
+      if v_keys is null then return; end if;
+    end if;
+  end if;
   if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
-    perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+    perform leasehold.inbox_promote(array(select distinct b from unnest(v_buckets) b order by b), 1000, v_now);
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
-  perform leasehold.assert_not_dead(p_worker, v_dead);
+  if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
   for v_round in 1..3 loop -- give back, check, take
-    select * into w from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
+    select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
     v_changed := 0;
     if w.lost_keys is not null then
@@ -441,23 +463,10 @@ begin
     return;
   end if;
 
-  select array_agg(l.tid) into v_locked from (
-    select j.ctid as tid from leasehold.inbox j
-    where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= v_now for update skip locked) l;
+  v_locked := case when w.is_free then w.tids else leasehold.inbox_lock_runs(w.tids, w.run_starts, v_now) end;
   if v_locked is null then
     return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
     return;
-  end if;
-  if cardinality(v_locked) < cardinality(w.tids) then
-    -- Cuts each run at its first row that somebody has locked.
-    select array_agg(c.tid) into v_locked from (
-      select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, w.run_starts) order by t.nth) as is_ours
-      from unnest(w.tids) with ordinality t(tid, nth)) c
-    where c.is_ours;
-    if v_locked is null then
-      return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
-      return;
-    end if;
   end if;
   if exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets)) then
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
@@ -467,10 +476,14 @@ begin
   return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
-    where j.ctid = any(v_locked)
+    where j.ctid = any(v_locked) and j.status = 'pending' and j.available_at <= v_now
     returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
       nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
+  get diagnostics v_changed = row_count;
+  if v_changed < cardinality(v_locked) then
+    raise exception 'rows were changed while they were being claimed' using errcode = '40001';
+  end if;
 end
 $function$;
 
@@ -584,7 +597,21 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
-    perform leasehold.inbox_wake(v_jobs, v_now);
+    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
+    return;
+  end if;
+  if (v_request ->> 'quiet')::boolean then
+    insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
+                                 created_at)
+    select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
+           coalesce(g.priority, 0), coalesce(g.max_attempts, 5), d.available_at,
+           case when d.available_at > v_now then 'scheduled' else 'pending' end, v_now
+    from rows from (jsonb_to_recordset(v_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
+           priority int, max_attempts int, available_at timestamptz, delay_ms float8)) with ordinality
+           as g(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
+    cross join lateral (select coalesce(g.available_at, v_now + g.delay_ms * interval '1 ms', v_now) as available_at) d
+    order by g.n;
+    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
     return;
   end if;
   return query
@@ -603,7 +630,7 @@ begin
       from given g order by g.n
     )
     select g.n::int, g.id, false from given g order by g.n;
-  perform leasehold.inbox_wake(v_jobs, v_now);
+  if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
 end
 $function$;
 
@@ -653,6 +680,27 @@ begin
       on conflict on constraint inbox_pkey do nothing
     )
     select g.n::int, coalesce(g.job_id, g.id), g.job_id is not null and g.job_id <> g.id from decided g order by g.n;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_lock_runs(p_tids tid[], p_run_starts integer[], p_now timestamp with time zone)
+ RETURNS tid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  v_locked tid[];
+begin
+  select array_agg(l.tid) into v_locked from (
+    select j.ctid as tid from leasehold.inbox j
+    where j.ctid = any(p_tids) and j.status = 'pending' and j.available_at <= p_now for update skip locked) l;
+  if v_locked is null or cardinality(v_locked) = cardinality(p_tids) then return v_locked; end if;
+  return (select array_agg(c.tid) from (
+    select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, p_run_starts) order by t.nth) as is_ours
+    from unnest(p_tids) with ordinality t(tid, nth)) c
+  where c.is_ours);
 end
 $function$;
 
@@ -843,11 +891,11 @@ $function$;
 CREATE OR REPLACE FUNCTION leasehold.inbox_rest(p_retries integer, p_busy integer, p_due_ms bigint, p_token bigint, p_now timestamp with time zone, p_lease_ms bigint)
  RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE sql
- IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
+ IMMUTABLE PARALLEL SAFE
 AS $function$
   select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, null::int, null::int,
-    date_part('epoch', p_now) * 1000, date_part('epoch', p_now) * 1000 + p_lease_ms, p_token, null::float8, null::float8, null::text, null::text
+    pg_catalog.date_part('epoch', p_now) * 1000, pg_catalog.date_part('epoch', p_now) * 1000 + p_lease_ms, p_token, null::float8, null::float8,
+    null::text, null::text
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.inbox_slot(p_key text)
@@ -858,6 +906,27 @@ AS $function$
   select 1024 + (pg_catalog.hashtextextended(p_key, 1) & 1023)::int
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.inbox_take_turns(p_buckets integer[], p_claimer text)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  v_foreign int[];
+begin
+  select array_agg(distinct b.bucket) into v_foreign from unnest(p_buckets) b(bucket)
+  where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.claimer = p_claimer);
+  if v_foreign is null then return null; end if;
+  insert into leasehold.inbox_turns as t (partition_bucket, claimer)
+  select f.bucket, p_claimer from unnest(v_foreign) f(bucket) order by f.bucket
+  on conflict (partition_bucket) do update set claimer = excluded.claimer;
+  return v_foreign;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_wake(p_jobs jsonb, p_now timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -866,7 +935,6 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_wake(p_jobs jsonb, p_now timestamp wi
  SET jit TO 'off'
 AS $function$
 begin
-  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then return; end if;
   perform leasehold.wake_workers('inbox', array(
     select distinct case when coalesce(j.partition_key, j.id::text) is not null
       then leasehold.bucket_of(coalesce(j.partition_key, j.id::text), 360) else a.bucket end
@@ -876,7 +944,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after text[], p_limit integer, p_heads integer, p_run integer, p_retries integer, p_suspects integer, p_worker text, p_known bigint[], p_dead text[], p_now timestamp with time zone, OUT tids tid[], OUT run_starts integer[], OUT taken_buckets integer[], OUT taken_keys text[], OUT taken_full_to bigint[], OUT lost_buckets integer[], OUT lost_keys text[], OUT check_buckets integer[], OUT check_keys text[], OUT stop_keys text[], OUT retries_left integer, OUT busy integer, OUT due_ms bigint)
+CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after text[], p_keys text[], p_floors bigint[], p_limit integer, p_heads integer, p_run integer, p_retries integer, p_suspects integer, p_worker text, p_known bigint[], p_dead text[], p_now timestamp with time zone, OUT tids tid[], OUT run_starts integer[], OUT taken_buckets integer[], OUT taken_keys text[], OUT taken_full_to bigint[], OUT lost_buckets integer[], OUT lost_keys text[], OUT check_buckets integer[], OUT check_keys text[], OUT stop_keys text[], OUT retries_left integer, OUT busy integer, OUT due_ms bigint, OUT is_free boolean)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -887,21 +955,19 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after tex
 AS $function$
 #variable_conflict use_column
 declare
-  h record;
   v_rows int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
-  v_last text[];
-begin
-  retries_left := 0; busy := 0;
-  for h in
+  v_last text[] := array_fill(null::text, array[cardinality(p_buckets)]);
+  h record;
+  c_heads no scroll cursor for
     with recursive walk as (
       select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
         (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-         from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
+         from leasehold.inbox j where p_keys is null and j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
          order by j.partition_key, j.seq limit 1)
         union all
         (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-         from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
+         from leasehold.inbox j where p_keys is null and b.after <> '' and j.in_line and j.partition_bucket = b.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       union all
@@ -916,12 +982,19 @@ begin
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       where not (n.wrapped and n.partition_key > w.after)
+    ), visited as (
+      select * from walk
+      union all
+      select null, k.bucket, '', false, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      from unnest(case when p_keys is not null then p_buckets end, p_keys, p_floors) as k(bucket, key, floor) cross join lateral (
+        select j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by from leasehold.inbox j
+        where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq > k.floor order by j.seq limit 1) n
     )
-    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_lost, r.is_clear,
+    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_free, r.is_lost, r.is_clear,
            case when r.is_full then r.last_seq end as full_to
-    from walk w cross join lateral (
+    from visited w cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
-             bool_or(s.is_busy) as is_busy, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
+             bool_or(s.is_busy) as is_busy, bool_and(s.is_free) as is_free, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
              count(*) = p_run + 1 as is_full, count(*) < p_run + 1 or exists (
                select 1 from leasehold.inbox_hot_keys k
                where k.partition_bucket = w.bucket and k.partition_key = w.partition_key and k.checked_seq is null
@@ -930,7 +1003,7 @@ begin
                    where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
                      and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
       from (
-        select j.ctid as tid, j.seq, j.status = 'processing' as is_busy,
+        select j.ctid as tid, j.seq, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
                j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
@@ -940,16 +1013,21 @@ begin
         order by j.seq limit p_run + 1
       ) s
     ) r
-    limit p_heads
+    limit p_heads;
+begin
+  retries_left := 0; busy := 0; is_free := true;
+  open c_heads;
   loop
+    fetch c_heads into h;
+    exit when not found;
     v_heads := v_heads + 1;
-    v_last[h.nth] := h.partition_key;
+    if p_keys is null then v_last[h.nth] := h.partition_key; end if;
     if h.is_lost then
       lost_buckets := lost_buckets || h.bucket; lost_keys := lost_keys || h.partition_key;
     elsif h.status = 'processing' then
       if h.claimed_by is distinct from p_worker then busy := busy + 1; end if;
     elsif h.status <> 'pending' or h.is_busy then
-      continue;
+      null;
     elsif h.available_at > p_now then
       v_due := least(v_due, h.available_at);
     elsif not h.is_clear then
@@ -966,13 +1044,15 @@ begin
       run_starts := run_starts || (v_rows + 1);
       tids := tids || h.tids[1 : p_limit - v_rows];
       v_rows := cardinality(tids);
+      is_free := is_free and h.is_free;
       taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
       exit when v_rows >= p_limit;
     end if;
   end loop;
+  close c_heads;
   retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
   due_ms := extract(epoch from v_due - p_now) * 1000;
-  if v_rows >= p_limit or v_heads >= p_heads then stop_keys := v_last; end if;
+  if p_keys is null and (v_rows >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
 end
 $function$;
 

@@ -51,7 +51,7 @@ export type { HeldJob, Queue } from "./work/queue.js";
 export type { QueueOptions, QueueSettings } from "./work/queue-settings.js";
 export type { Renewal } from "./work/renew.js";
 export { deadLetter, retryAfter } from "./work/retry-after.js";
-export type { Settlement } from "./work/settle.js";
+export type { Settlement } from "./work/settlement.js";
 export type { ClaimedJobOf, JobInput, JobRecordOf, JobTypes } from "./work/typed-jobs.js";
 export type { Worker, WorkerState } from "./work/worker.js";
 export type { WorkerOptions } from "./work/worker-settings.js";

@@ -26,7 +26,7 @@
 -- Names: `leasehold` and `inbox` in these files are replaced by the real schema and queue when a statement is bound.
 --
 -- Tables here: queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
--- Tables of each queue (0003): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys (0005).
+-- Tables of each queue (0003): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys and inbox_turns (0005).
 
 create sequence if not exists leasehold.lease_tokens;
 

@@ -51,7 +51,7 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
-    perform leasehold.inbox_wake(v_jobs, v_now);
+    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
     return;
   end if;
   if (v_request ->> 'quiet')::boolean then
@@ -65,7 +65,7 @@ begin
            as g(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
     cross join lateral (select coalesce(g.available_at, v_now + g.delay_ms * interval '1 ms', v_now) as available_at) d
     order by g.n;
-    perform leasehold.inbox_wake(v_jobs, v_now);
+    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
     return;
   end if;
   return query
@@ -84,16 +84,15 @@ begin
       from given g order by g.n
     )
     select g.n::int, g.id, false from given g order by g.n;
-  perform leasehold.inbox_wake(v_jobs, v_now);
+  if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
 end
 $$;
 
--- Wakes those who wait for one of these jobs. Costs one look at a small table while nobody does. A job without an id and a key may be
+-- Wakes those who wait for one of these jobs. The caller has seen that there is somebody: one look at a small table is all that it costs while nobody waits. A job without an id and a key may be
 -- in any bucket.
 create or replace function leasehold.inbox_wake(p_jobs jsonb, p_now timestamptz) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
-  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then return; end if;
   perform leasehold.wake_workers('inbox', array(
     select distinct case when coalesce(j.partition_key, j.id::text) is not null
       then leasehold.bucket_of(coalesce(j.partition_key, j.id::text), 360 /* buckets */) else a.bucket end

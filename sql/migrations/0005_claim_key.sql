@@ -8,7 +8,9 @@
 -- 2. In a new snapshot, which sees everything committed before the locks were won, walk the distinct keys of each bucket by the
 --    index inbox_line. The first row of a key is its head. For a head that is pending and due, look at the next rows of its key
 --    (the window) and take the unbroken run of pending, due rows; a window with a processing row in it takes nothing.
--- 3. Lock what was chosen with skip locked, test it again on the locked version, cut each run at the first row not locked.
+-- 3. Lock what was chosen with skip locked, test it again on the locked version, cut each run at the first row not locked. Where no row has
+--    been locked by anybody so far this is left out (a fifth of the claim): the bucket locks keep other claims away, and if a person
+--    locks or changes one in this very moment, the update finds fewer rows than it should, or waits too long, and nothing is claimed.
 -- 4. Draw one token and write the leases. A HOT update by ctid: no index is touched. A ctid read in step 2 is still good because
 --    the calling statement's snapshot keeps every row version that was live then from being pruned.
 --
@@ -27,36 +29,49 @@ create table if not exists leasehold.inbox_hot_keys (
   primary key (partition_bucket, partition_key)
 ) with (fillfactor = 50);
 
+-- Who took rows of a bucket last. A claimer who finds his own name knows that nobody else has taken any since, so that what he remembers of the bucket's keys
+-- still holds: a row that appeared below a remembered seq can't be in process anywhere but with him. Whoever finds another name writes his own, looks from the
+-- front, and forgets what he remembered. Read and written under the bucket's lock.
+create table if not exists leasehold.inbox_turns (
+  partition_bucket int primary key,
+  claimer text not null
+) with (fillfactor = 50);
+
 -- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
 -- given back first, and keys that have to be checked. Stops by itself when p_limit rows have been found or p_heads keys visited; then stop_keys tells
--- the last key it saw in each bucket. A loop over a query that is read as it goes, because a query alone would visit all keys before it took one.
+-- the last key it saw in each bucket. A cursor that is read key by key: a query, or a loop
+-- that fetches ahead, would look into many more keys than it takes from.
 --
 -- Of heads with attempts behind them at most p_retries are taken, and at most p_suspects that crashed their worker twice or more; retries_left counts those left out that
 -- would be taken if there were more free slots. busy counts keys at work elsewhere, due_ms is when the first retry falls due.
+--
+-- is_free: none of the rows has ever been locked or written by anybody since it was inserted or given back.
+--
+-- With p_keys it visits these keys and no others, each from beyond p_floors: entries of finished rows that no vacuum may remove are not walked over again.
 drop function if exists leasehold.inbox_walk(int[], text[], int, int, int, text, bigint[], text[], timestamptz);
-create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_run int, p_retries int, p_suspects int,
-  p_worker text, p_known bigint[], p_dead text[], p_now timestamptz, out tids tid[], out run_starts int[], out taken_buckets int[],
+drop function if exists leasehold.inbox_walk(int[], text[], int, int, int, int, int, text, bigint[], text[], timestamptz);
+drop function if exists leasehold.inbox_walk(int[], text[], text[], bigint[], int, int, int, int, int, text, bigint[], text[], timestamptz);
+create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_keys text[], p_floors bigint[], p_limit int, p_heads int, p_run int,
+  p_retries int, p_suspects int, p_worker text, p_known bigint[], p_dead text[], p_now timestamptz, out tids tid[], out run_starts int[], out taken_buckets int[],
   out taken_keys text[], out taken_full_to bigint[], out lost_buckets int[], out lost_keys text[], out check_buckets int[], out check_keys text[],
-  out stop_keys text[], out retries_left int, out busy int, out due_ms bigint)
+  out stop_keys text[], out retries_left int, out busy int, out due_ms bigint, out is_free boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
 declare
-  h record;
   v_rows int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
   v_last text[] := array_fill(null::text, array[cardinality(p_buckets)]);
-begin
-  retries_left := 0; busy := 0;
-  for h in
+  h record;
+  c_heads no scroll cursor for
     with recursive walk as (
       select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
         (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-         from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
+         from leasehold.inbox j where p_keys is null and j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
          order by j.partition_key, j.seq limit 1)
         union all
         (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-         from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
+         from leasehold.inbox j where p_keys is null and b.after <> '' and j.in_line and j.partition_bucket = b.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       union all
@@ -71,12 +86,19 @@ begin
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       where not (n.wrapped and n.partition_key > w.after)
+    ), visited as (
+      select * from walk
+      union all
+      select null, k.bucket, '', false, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      from unnest(case when p_keys is not null then p_buckets end, p_keys, p_floors) as k(bucket, key, floor) cross join lateral (
+        select j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by from leasehold.inbox j
+        where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq > k.floor order by j.seq limit 1) n
     )
-    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_lost, r.is_clear,
+    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_free, r.is_lost, r.is_clear,
            case when r.is_full then r.last_seq end as full_to
-    from walk w cross join lateral (
+    from visited w cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
-             bool_or(s.is_busy) as is_busy, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
+             bool_or(s.is_busy) as is_busy, bool_and(s.is_free) as is_free, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
              count(*) = p_run + 1 as is_full, count(*) < p_run + 1 or exists (
                select 1 from leasehold.inbox_hot_keys k
                where k.partition_bucket = w.bucket and k.partition_key = w.partition_key and k.checked_seq is null
@@ -85,7 +107,7 @@ begin
                    where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
                      and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
       from (
-        select j.ctid as tid, j.seq, j.status = 'processing' as is_busy,
+        select j.ctid as tid, j.seq, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
                j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
@@ -95,16 +117,21 @@ begin
         order by j.seq limit p_run + 1
       ) s
     ) r
-    limit p_heads
+    limit p_heads;
+begin
+  retries_left := 0; busy := 0; is_free := true;
+  open c_heads;
   loop
+    fetch c_heads into h;
+    exit when not found;
     v_heads := v_heads + 1;
-    v_last[h.nth] := h.partition_key;
+    if p_keys is null then v_last[h.nth] := h.partition_key; end if;
     if h.is_lost then
       lost_buckets := lost_buckets || h.bucket; lost_keys := lost_keys || h.partition_key;
     elsif h.status = 'processing' then
       if h.claimed_by is distinct from p_worker then busy := busy + 1; end if;
     elsif h.status <> 'pending' or h.is_busy then
-      continue;
+      null;
     elsif h.available_at > p_now then
       v_due := least(v_due, h.available_at);
     elsif not h.is_clear then
@@ -121,13 +148,31 @@ begin
       run_starts := run_starts || (v_rows + 1);
       tids := tids || h.tids[1 : p_limit - v_rows];
       v_rows := cardinality(tids);
+      is_free := is_free and h.is_free;
       taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
       exit when v_rows >= p_limit;
     end if;
   end loop;
+  close c_heads;
   retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
   due_ms := extract(epoch from v_due - p_now) * 1000;
-  if v_rows >= p_limit or v_heads >= p_heads then stop_keys := v_last; end if;
+  if p_keys is null and (v_rows >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
+end
+$$;
+
+-- Writes the claimer's name over those of others and tells the buckets where that was so (null: nowhere). For buckets whose lock the caller holds.
+create or replace function leasehold.inbox_take_turns(p_buckets int[], p_claimer text) returns int[]
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
+declare
+  v_foreign int[];
+begin
+  select array_agg(distinct b.bucket) into v_foreign from unnest(p_buckets) b(bucket)
+  where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.claimer = p_claimer);
+  if v_foreign is null then return null; end if;
+  insert into leasehold.inbox_turns as t (partition_bucket, claimer)
+  select f.bucket, p_claimer from unnest(v_foreign) f(bucket) order by f.bucket
+  on conflict (partition_bucket) do update set claimer = excluded.claimer;
+  return v_foreign;
 end
 $$;
 

@@ -4,22 +4,28 @@
 -- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs. With a bucket they tell the
 -- last key that the walk saw in it, for the caller to start after it next time (p_after). Without a bucket, one row tells what was left:
 -- in `attempts` the retries beyond p_retries, in `crashes` the keys and buckets at work elsewhere, in `seq` in how many ms the
--- next row falls due, as far as the walk saw.
+-- next row falls due, as far as the walk saw. A row with a bucket and the kind `turn`: somebody else took rows of this bucket since this claimer did.
 --
 --   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
+--   p_keys, p_floors     when given, one bucket, key and seq each: only these keys are visited, from beyond that seq (0005)
+--   p_claimer            a name that this claimer alone has, for as long as it remembers anything; '' for those who remember nothing
 --   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
 --   p_retries            how many of them may have attempts behind them: such a row is claimed into a free slot, not ahead
 --   p_suspects           how many may have crashed their worker twice or more: one at a time, so that innocents do not pay
 --   p_known              tokens the worker knows of; its own rows under any other token are taken over. Null: none are.
 --
--- Locks: bucket locks (try), then job rows with skip locked. It waits for nothing.
+-- Locks: bucket locks (try), then job rows with skip locked. It waits for nothing, but for 100 ms at most where a person locks a row in the moment
+-- between its look and its write.
 
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
-  p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz)
+  p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
+  p_floors bigint[] default null, p_claimer text default '')
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set lock_timeout = '100ms' as $$
 #variable_conflict use_column
 declare
   c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
@@ -28,25 +34,40 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
   v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int;
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[];
   w record;
 begin
-  perform leasehold.assert_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
-  select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
-  from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+  if p_keys is null then
+    select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
+    from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+  else
+    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
+    from unnest(p_buckets, p_keys, p_floors) as k(bucket, key, floor) where pg_try_advisory_xact_lock(v_class, k.bucket);
+  end if;
   if v_buckets is null then
     return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
     return;
   end if;
+  if p_limit > 0 then
+    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer);
+    return query select null::uuid, null::bigint, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
+      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text from unnest(v_foreign) f(bucket);
+    if v_foreign is not null and v_keys is not null then
+      select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
+      from unnest(v_buckets, v_keys, v_floors) as k(bucket, key, floor) where k.bucket <> all(v_foreign);
+      if v_keys is null then return; end if;
+    end if;
+  end if;
   if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
-    perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+    perform leasehold.inbox_promote(array(select distinct b from unnest(v_buckets) b order by b), 1000, v_now);
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
-  perform leasehold.assert_not_dead(p_worker, v_dead);
+  if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
   for v_round in 1..3 loop -- give back, check, take
-    select * into w from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
+    select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
     v_changed := 0;
     if w.lost_keys is not null then
@@ -76,23 +97,10 @@ begin
     return;
   end if;
 
-  select array_agg(l.tid) into v_locked from (
-    select j.ctid as tid from leasehold.inbox j
-    where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= v_now for update skip locked) l;
+  v_locked := case when w.is_free then w.tids else leasehold.inbox_lock_runs(w.tids, w.run_starts, v_now) end;
   if v_locked is null then
     return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
     return;
-  end if;
-  if cardinality(v_locked) < cardinality(w.tids) then
-    -- Cuts each run at its first row that somebody has locked.
-    select array_agg(c.tid) into v_locked from (
-      select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, w.run_starts) order by t.nth) as is_ours
-      from unnest(w.tids) with ordinality t(tid, nth)) c
-    where c.is_ours;
-    if v_locked is null then
-      return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
-      return;
-    end if;
   end if;
   if exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets)) then
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
@@ -102,9 +110,30 @@ begin
   return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
-    where j.ctid = any(v_locked)
+    where j.ctid = any(v_locked) and j.status = 'pending' and j.available_at <= v_now
     returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
       nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
+  get diagnostics v_changed = row_count;
+  if v_changed < cardinality(v_locked) then
+    raise exception 'rows were changed while they were being claimed' using errcode = '40001';
+  end if;
+end
+$$;
+
+-- Locks (skip locked) what the walk chose and tests it again. Cuts each run at its first row that somebody else has locked.
+create or replace function leasehold.inbox_lock_runs(p_tids tid[], p_run_starts int[], p_now timestamptz) returns tid[]
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+declare
+  v_locked tid[];
+begin
+  select array_agg(l.tid) into v_locked from (
+    select j.ctid as tid from leasehold.inbox j
+    where j.ctid = any(p_tids) and j.status = 'pending' and j.available_at <= p_now for update skip locked) l;
+  if v_locked is null or cardinality(v_locked) = cardinality(p_tids) then return v_locked; end if;
+  return (select array_agg(c.tid) from (
+    select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, p_run_starts) order by t.nth) as is_ours
+    from unnest(p_tids) with ordinality t(tid, nth)) c
+  where c.is_ours);
 end
 $$;

@@ -12,13 +12,20 @@
 -- Lost rows sit in front of what is pending, so they are met on the way and given back first. One that
 -- has newer, more urgent rows before it is found when those have been claimed.
 --
--- One row without an id and a bucket tells what was left, as in 0006.
+-- p_after may hold a position for each bucket, as priority:microseconds:seq; then only rows beyond it are looked at ('' or null: from the front).
+-- For speed alone: entries of finished rows that no vacuum may remove are not walked over again. What appeared before a position is found from the front.
+--
+-- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_claimer are of no use here.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, priority, available_at, seq) where in_line;
 drop function if exists leasehold.inbox_pick(int[], int, int, timestamptz);
+drop function if exists leasehold.inbox_pick(int[], int, int, text, bigint[], text[], timestamptz);
 
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
-  p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz)
+  p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
+  p_floors bigint[] default null, p_claimer text default '')
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -28,18 +35,18 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_share int := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(p_buckets))));
   c_look constant int := 200;  -- rows in process of a bucket that are looked at when nothing is to be taken
-  v_dead text[]; v_lost uuid[]; v_deep int[]; v_token bigint; v_over int[] := '{}';
+  v_dead text[]; v_lost uuid[]; v_deep int[]; v_after text[]; v_token bigint; v_over int[] := '{}';
   v_left int := 0;
   w record; m record;
 begin
-  perform leasehold.assert_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
   if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
     perform leasehold.inbox_promote(p_buckets, 1000, v_now);
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
-  perform leasehold.assert_not_dead(p_worker, v_dead);
+  if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
   if p_limit < 1 then
     v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
     if v_lost is not null then
@@ -52,18 +59,19 @@ begin
            array_agg(t.crashes) filter (where not t.is_lost) as crashes, coalesce(bool_or(t.attempts > 0), false) as has_retries,
            array_agg(t.bucket) as buckets, array_agg(t.id) filter (where t.is_lost) as lost
     into w
-    from leasehold.inbox_pick(p_buckets, v_share, p_limit, p_worker, p_known, v_dead, v_now) t;
+    from leasehold.inbox_pick(p_buckets, p_after, v_share, p_limit, p_worker, p_known, v_dead, v_now) t;
     exit when w.lost is null or v_round = 2;
     perform leasehold.inbox_recover(w.lost, w.lost, p_worker, p_known, v_dead, v_now);
   end loop;
   if v_share < p_limit and coalesce(cardinality(w.tids), 0) between 1 and p_limit - 1 then
-    select array_agg(d.bucket) into v_deep
-    from (select u.bucket from unnest(w.buckets) u(bucket) group by u.bucket having count(*) >= v_share) d;
+    select array_agg(d.bucket), array_agg(a.after) into v_deep, v_after
+    from (select u.bucket from unnest(w.buckets) u(bucket) group by u.bucket having count(*) >= v_share) d
+    join unnest(p_buckets, p_after) a(bucket, after) on a.bucket = d.bucket;
   end if;
   if v_deep is not null then
     select array_agg(t.tid) as tids, array_agg(t.attempts) as attempts, array_agg(t.crashes) as crashes,
            bool_or(t.attempts > 0) as has_retries into m
-    from leasehold.inbox_pick(v_deep, p_limit, p_limit, p_worker, p_known, v_dead, v_now) t
+    from leasehold.inbox_pick(v_deep, v_after, p_limit, p_limit, p_worker, p_known, v_dead, v_now) t
     where not t.is_lost and t.tid <> all(coalesce(w.tids, '{}'));
     w.tids := (w.tids || m.tids)[1:p_limit];
     w.attempts := (w.attempts || m.attempts)[1:p_limit];
@@ -99,7 +107,7 @@ $$;
 
 -- Locks (skip locked) up to p_share rows of each bucket, p_limit in all, by the index inbox_line: pending ones, and those in process that are lost:
 -- their lease ran out, their worker is marked dead, or they are the caller's own under a token it does not know.
-create or replace function leasehold.inbox_pick(p_buckets int[], p_share int, p_limit int, p_worker text, p_known bigint[],
+create or replace function leasehold.inbox_pick(p_buckets int[], p_after text[], p_share int, p_limit int, p_worker text, p_known bigint[],
   p_dead text[], p_now timestamptz)
 returns table (bucket int, tid tid, id uuid, attempts int, crashes int, is_lost boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -107,9 +115,12 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set j
 #variable_conflict use_column
 begin
   return query select b, r.tid, r.id, r.attempts, r.crashes, r.status = 'processing'
-  from unnest(p_buckets) b cross join lateral (
+  from unnest(p_buckets, p_after) u(b, after) cross join lateral (select string_to_array(nullif(u.after, ''), ':') as at) a cross join lateral (
     select j.ctid as tid, j.id, j.attempts, j.crashes, j.status from leasehold.inbox j
-    where j.in_line and j.partition_bucket = b and j.available_at <= p_now and (j.status = 'pending'
+    where j.in_line and j.partition_bucket = b and j.available_at <= p_now
+      and (j.priority, j.available_at, j.seq) > (coalesce(a.at[1]::int, -2147483648),
+        coalesce('epoch'::timestamptz + a.at[2]::bigint * interval '1 microsecond', '-infinity'), coalesce(a.at[3]::bigint, 0))
+      and (j.status = 'pending'
       or (j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
         or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))))
     order by j.priority, j.available_at, j.seq limit p_share for update skip locked) r

@@ -36,7 +36,7 @@ export const migrations: readonly Migration[] = [
 -- Names: \`leasehold\` and \`inbox\` in these files are replaced by the real schema and queue when a statement is bound.
 --
 -- Tables here: queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
--- Tables of each queue (0003): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys (0005).
+-- Tables of each queue (0003): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys and inbox_turns (0005).
 
 create sequence if not exists leasehold.lease_tokens;
 
@@ -332,7 +332,8 @@ create table if not exists leasehold.inbox (
   crashes int not null default 0,
   max_attempts int not null default 5 check (max_attempts between 1 and 1000),
   priority int not null default 0,
-  partition_bucket int not null generated always as (leasehold.bucket_of(partition_key, 360 /* buckets */)) stored,
+  -- bucket_of() written out: every insert would otherwise parse and put in place the function again, 40 us a statement
+  partition_bucket int not null generated always as (((hashtextextended(partition_key, 0) & 9223372036854775807) % 360 /* buckets */)::int) stored,
   in_line boolean not null generated always as (status <> 'scheduled' and finished_at is null) stored,
   status text not null default 'pending' check (status in ('scheduled', 'pending', 'processing', 'dead_letter')),
   kind text not null check (octet_length(kind) between 1 and 256),
@@ -478,8 +479,8 @@ begin
 end
 $$;
 
--- What a claim says besides jobs: one row without an id and a bucket (0006).
-drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
+-- What a claim says besides jobs: one row without an id and a bucket (0006). Without settings of its own, so that the planner puts it in place: called, it
+-- would cost a quarter of a millisecond.
 drop function if exists leasehold.inbox_rest(int, int, bigint);
 drop function if exists leasehold.inbox_rest(int, int, bigint, bigint, timestamptz, bigint);
 create or replace function leasehold.inbox_rest(p_retries int, p_busy int, p_due_ms bigint, p_token bigint, p_now timestamptz,
@@ -487,9 +488,10 @@ create or replace function leasehold.inbox_rest(p_retries int, p_busy int, p_due
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
-language sql immutable set search_path = pg_catalog, pg_temp as $$
+language sql immutable parallel safe as $$
   select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, null::int, null::int,
-    date_part('epoch', p_now) * 1000, date_part('epoch', p_now) * 1000 + p_lease_ms, p_token, null::float8, null::float8, null::text, null::text
+    pg_catalog.date_part('epoch', p_now) * 1000, pg_catalog.date_part('epoch', p_now) * 1000 + p_lease_ms, p_token, null::float8, null::float8,
+    null::text, null::text
 $$;
 
 -- In how many ms the first scheduled row of these buckets falls due. Locks nothing; one probe of inbox_scheduled a bucket.
@@ -561,7 +563,7 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
-    perform leasehold.inbox_wake(v_jobs, v_now);
+    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
     return;
   end if;
   if (v_request ->> 'quiet')::boolean then
@@ -575,7 +577,7 @@ begin
            as g(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
     cross join lateral (select coalesce(g.available_at, v_now + g.delay_ms * interval '1 ms', v_now) as available_at) d
     order by g.n;
-    perform leasehold.inbox_wake(v_jobs, v_now);
+    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
     return;
   end if;
   return query
@@ -594,16 +596,15 @@ begin
       from given g order by g.n
     )
     select g.n::int, g.id, false from given g order by g.n;
-  perform leasehold.inbox_wake(v_jobs, v_now);
+  if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
 end
 $$;
 
--- Wakes those who wait for one of these jobs. Costs one look at a small table while nobody does. A job without an id and a key may be
+-- Wakes those who wait for one of these jobs. The caller has seen that there is somebody: one look at a small table is all that it costs while nobody waits. A job without an id and a key may be
 -- in any bucket.
 create or replace function leasehold.inbox_wake(p_jobs jsonb, p_now timestamptz) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
-  if not exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then return; end if;
   perform leasehold.wake_workers('inbox', array(
     select distinct case when coalesce(j.partition_key, j.id::text) is not null
       then leasehold.bucket_of(coalesce(j.partition_key, j.id::text), 360 /* buckets */) else a.bucket end
@@ -678,7 +679,9 @@ $$;
 -- 2. In a new snapshot, which sees everything committed before the locks were won, walk the distinct keys of each bucket by the
 --    index inbox_line. The first row of a key is its head. For a head that is pending and due, look at the next rows of its key
 --    (the window) and take the unbroken run of pending, due rows; a window with a processing row in it takes nothing.
--- 3. Lock what was chosen with skip locked, test it again on the locked version, cut each run at the first row not locked.
+-- 3. Lock what was chosen with skip locked, test it again on the locked version, cut each run at the first row not locked. Where no row has
+--    been locked by anybody so far this is left out (a fifth of the claim): the bucket locks keep other claims away, and if a person
+--    locks or changes one in this very moment, the update finds fewer rows than it should, or waits too long, and nothing is claimed.
 -- 4. Draw one token and write the leases. A HOT update by ctid: no index is touched. A ctid read in step 2 is still good because
 --    the calling statement's snapshot keeps every row version that was live then from being pruned.
 --
@@ -697,36 +700,49 @@ create table if not exists leasehold.inbox_hot_keys (
   primary key (partition_bucket, partition_key)
 ) with (fillfactor = 50);
 
+-- Who took rows of a bucket last. A claimer who finds his own name knows that nobody else has taken any since, so that what he remembers of the bucket's keys
+-- still holds: a row that appeared below a remembered seq can't be in process anywhere but with him. Whoever finds another name writes his own, looks from the
+-- front, and forgets what he remembered. Read and written under the bucket's lock.
+create table if not exists leasehold.inbox_turns (
+  partition_bucket int primary key,
+  claimer text not null
+) with (fillfactor = 50);
+
 -- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
 -- given back first, and keys that have to be checked. Stops by itself when p_limit rows have been found or p_heads keys visited; then stop_keys tells
--- the last key it saw in each bucket. A loop over a query that is read as it goes, because a query alone would visit all keys before it took one.
+-- the last key it saw in each bucket. A cursor that is read key by key: a query, or a loop
+-- that fetches ahead, would look into many more keys than it takes from.
 --
 -- Of heads with attempts behind them at most p_retries are taken, and at most p_suspects that crashed their worker twice or more; retries_left counts those left out that
 -- would be taken if there were more free slots. busy counts keys at work elsewhere, due_ms is when the first retry falls due.
+--
+-- is_free: none of the rows has ever been locked or written by anybody since it was inserted or given back.
+--
+-- With p_keys it visits these keys and no others, each from beyond p_floors: entries of finished rows that no vacuum may remove are not walked over again.
 drop function if exists leasehold.inbox_walk(int[], text[], int, int, int, text, bigint[], text[], timestamptz);
-create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_limit int, p_heads int, p_run int, p_retries int, p_suspects int,
-  p_worker text, p_known bigint[], p_dead text[], p_now timestamptz, out tids tid[], out run_starts int[], out taken_buckets int[],
+drop function if exists leasehold.inbox_walk(int[], text[], int, int, int, int, int, text, bigint[], text[], timestamptz);
+drop function if exists leasehold.inbox_walk(int[], text[], text[], bigint[], int, int, int, int, int, text, bigint[], text[], timestamptz);
+create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_keys text[], p_floors bigint[], p_limit int, p_heads int, p_run int,
+  p_retries int, p_suspects int, p_worker text, p_known bigint[], p_dead text[], p_now timestamptz, out tids tid[], out run_starts int[], out taken_buckets int[],
   out taken_keys text[], out taken_full_to bigint[], out lost_buckets int[], out lost_keys text[], out check_buckets int[], out check_keys text[],
-  out stop_keys text[], out retries_left int, out busy int, out due_ms bigint)
+  out stop_keys text[], out retries_left int, out busy int, out due_ms bigint, out is_free boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
 declare
-  h record;
   v_rows int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
   v_last text[] := array_fill(null::text, array[cardinality(p_buckets)]);
-begin
-  retries_left := 0; busy := 0;
-  for h in
+  h record;
+  c_heads no scroll cursor for
     with recursive walk as (
       select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
         (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-         from leasehold.inbox j where j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
+         from leasehold.inbox j where p_keys is null and j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
          order by j.partition_key, j.seq limit 1)
         union all
         (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
-         from leasehold.inbox j where b.after <> '' and j.in_line and j.partition_bucket = b.bucket
+         from leasehold.inbox j where p_keys is null and b.after <> '' and j.in_line and j.partition_bucket = b.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       union all
@@ -741,12 +757,19 @@ begin
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       where not (n.wrapped and n.partition_key > w.after)
+    ), visited as (
+      select * from walk
+      union all
+      select null, k.bucket, '', false, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      from unnest(case when p_keys is not null then p_buckets end, p_keys, p_floors) as k(bucket, key, floor) cross join lateral (
+        select j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by from leasehold.inbox j
+        where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq > k.floor order by j.seq limit 1) n
     )
-    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_lost, r.is_clear,
+    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_free, r.is_lost, r.is_clear,
            case when r.is_full then r.last_seq end as full_to
-    from walk w cross join lateral (
+    from visited w cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
-             bool_or(s.is_busy) as is_busy, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
+             bool_or(s.is_busy) as is_busy, bool_and(s.is_free) as is_free, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
              count(*) = p_run + 1 as is_full, count(*) < p_run + 1 or exists (
                select 1 from leasehold.inbox_hot_keys k
                where k.partition_bucket = w.bucket and k.partition_key = w.partition_key and k.checked_seq is null
@@ -755,7 +778,7 @@ begin
                    where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
                      and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
       from (
-        select j.ctid as tid, j.seq, j.status = 'processing' as is_busy,
+        select j.ctid as tid, j.seq, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
                j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
@@ -765,16 +788,21 @@ begin
         order by j.seq limit p_run + 1
       ) s
     ) r
-    limit p_heads
+    limit p_heads;
+begin
+  retries_left := 0; busy := 0; is_free := true;
+  open c_heads;
   loop
+    fetch c_heads into h;
+    exit when not found;
     v_heads := v_heads + 1;
-    v_last[h.nth] := h.partition_key;
+    if p_keys is null then v_last[h.nth] := h.partition_key; end if;
     if h.is_lost then
       lost_buckets := lost_buckets || h.bucket; lost_keys := lost_keys || h.partition_key;
     elsif h.status = 'processing' then
       if h.claimed_by is distinct from p_worker then busy := busy + 1; end if;
     elsif h.status <> 'pending' or h.is_busy then
-      continue;
+      null;
     elsif h.available_at > p_now then
       v_due := least(v_due, h.available_at);
     elsif not h.is_clear then
@@ -791,13 +819,31 @@ begin
       run_starts := run_starts || (v_rows + 1);
       tids := tids || h.tids[1 : p_limit - v_rows];
       v_rows := cardinality(tids);
+      is_free := is_free and h.is_free;
       taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
       exit when v_rows >= p_limit;
     end if;
   end loop;
+  close c_heads;
   retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
   due_ms := extract(epoch from v_due - p_now) * 1000;
-  if v_rows >= p_limit or v_heads >= p_heads then stop_keys := v_last; end if;
+  if p_keys is null and (v_rows >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
+end
+$$;
+
+-- Writes the claimer's name over those of others and tells the buckets where that was so (null: nowhere). For buckets whose lock the caller holds.
+create or replace function leasehold.inbox_take_turns(p_buckets int[], p_claimer text) returns int[]
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
+declare
+  v_foreign int[];
+begin
+  select array_agg(distinct b.bucket) into v_foreign from unnest(p_buckets) b(bucket)
+  where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.claimer = p_claimer);
+  if v_foreign is null then return null; end if;
+  insert into leasehold.inbox_turns as t (partition_bucket, claimer)
+  select f.bucket, p_claimer from unnest(v_foreign) f(bucket) order by f.bucket
+  on conflict (partition_bucket) do update set claimer = excluded.claimer;
+  return v_foreign;
 end
 $$;
 
@@ -893,22 +939,28 @@ $$;
 -- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs. With a bucket they tell the
 -- last key that the walk saw in it, for the caller to start after it next time (p_after). Without a bucket, one row tells what was left:
 -- in \`attempts\` the retries beyond p_retries, in \`crashes\` the keys and buckets at work elsewhere, in \`seq\` in how many ms the
--- next row falls due, as far as the walk saw.
+-- next row falls due, as far as the walk saw. A row with a bucket and the kind \`turn\`: somebody else took rows of this bucket since this claimer did.
 --
 --   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
+--   p_keys, p_floors     when given, one bucket, key and seq each: only these keys are visited, from beyond that seq (0005)
+--   p_claimer            a name that this claimer alone has, for as long as it remembers anything; '' for those who remember nothing
 --   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
 --   p_retries            how many of them may have attempts behind them: such a row is claimed into a free slot, not ahead
 --   p_suspects           how many may have crashed their worker twice or more: one at a time, so that innocents do not pay
 --   p_known              tokens the worker knows of; its own rows under any other token are taken over. Null: none are.
 --
--- Locks: bucket locks (try), then job rows with skip locked. It waits for nothing.
+-- Locks: bucket locks (try), then job rows with skip locked. It waits for nothing, but for 100 ms at most where a person locks a row in the moment
+-- between its look and its write.
 
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
-  p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz)
+  p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
+  p_floors bigint[] default null, p_claimer text default '')
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set lock_timeout = '100ms' as $$
 #variable_conflict use_column
 declare
   c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
@@ -917,25 +969,40 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
   v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int;
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[];
   w record;
 begin
-  perform leasehold.assert_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
-  select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
-  from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+  if p_keys is null then
+    select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
+    from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+  else
+    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
+    from unnest(p_buckets, p_keys, p_floors) as k(bucket, key, floor) where pg_try_advisory_xact_lock(v_class, k.bucket);
+  end if;
   if v_buckets is null then
     return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
     return;
   end if;
+  if p_limit > 0 then
+    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer);
+    return query select null::uuid, null::bigint, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
+      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text from unnest(v_foreign) f(bucket);
+    if v_foreign is not null and v_keys is not null then
+      select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
+      from unnest(v_buckets, v_keys, v_floors) as k(bucket, key, floor) where k.bucket <> all(v_foreign);
+      if v_keys is null then return; end if;
+    end if;
+  end if;
   if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
-    perform leasehold.inbox_promote(v_buckets, 1000, v_now);
+    perform leasehold.inbox_promote(array(select distinct b from unnest(v_buckets) b order by b), 1000, v_now);
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
-  perform leasehold.assert_not_dead(p_worker, v_dead);
+  if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
   for v_round in 1..3 loop -- give back, check, take
-    select * into w from leasehold.inbox_walk(v_buckets, v_after, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
+    select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
     v_changed := 0;
     if w.lost_keys is not null then
@@ -965,23 +1032,10 @@ begin
     return;
   end if;
 
-  select array_agg(l.tid) into v_locked from (
-    select j.ctid as tid from leasehold.inbox j
-    where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= v_now for update skip locked) l;
+  v_locked := case when w.is_free then w.tids else leasehold.inbox_lock_runs(w.tids, w.run_starts, v_now) end;
   if v_locked is null then
     return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
     return;
-  end if;
-  if cardinality(v_locked) < cardinality(w.tids) then
-    -- Cuts each run at its first row that somebody has locked.
-    select array_agg(c.tid) into v_locked from (
-      select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, w.run_starts) order by t.nth) as is_ours
-      from unnest(w.tids) with ordinality t(tid, nth)) c
-    where c.is_ours;
-    if v_locked is null then
-      return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
-      return;
-    end if;
   end if;
   if exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets)) then
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
@@ -991,10 +1045,31 @@ begin
   return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
-    where j.ctid = any(v_locked)
+    where j.ctid = any(v_locked) and j.status = 'pending' and j.available_at <= v_now
     returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
       nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
+  get diagnostics v_changed = row_count;
+  if v_changed < cardinality(v_locked) then
+    raise exception 'rows were changed while they were being claimed' using errcode = '40001';
+  end if;
+end
+$$;
+
+-- Locks (skip locked) what the walk chose and tests it again. Cuts each run at its first row that somebody else has locked.
+create or replace function leasehold.inbox_lock_runs(p_tids tid[], p_run_starts int[], p_now timestamptz) returns tid[]
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+declare
+  v_locked tid[];
+begin
+  select array_agg(l.tid) into v_locked from (
+    select j.ctid as tid from leasehold.inbox j
+    where j.ctid = any(p_tids) and j.status = 'pending' and j.available_at <= p_now for update skip locked) l;
+  if v_locked is null or cardinality(v_locked) = cardinality(p_tids) then return v_locked; end if;
+  return (select array_agg(c.tid) from (
+    select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, p_run_starts) order by t.nth) as is_ours
+    from unnest(p_tids) with ordinality t(tid, nth)) c
+  where c.is_ours);
 end
 $$;
 `,
@@ -1018,13 +1093,20 @@ $$;
 -- Lost rows sit in front of what is pending, so they are met on the way and given back first. One that
 -- has newer, more urgent rows before it is found when those have been claimed.
 --
--- One row without an id and a bucket tells what was left, as in 0006.
+-- p_after may hold a position for each bucket, as priority:microseconds:seq; then only rows beyond it are looked at ('' or null: from the front).
+-- For speed alone: entries of finished rows that no vacuum may remove are not walked over again. What appeared before a position is found from the front.
+--
+-- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_claimer are of no use here.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, priority, available_at, seq) where in_line;
 drop function if exists leasehold.inbox_pick(int[], int, int, timestamptz);
+drop function if exists leasehold.inbox_pick(int[], int, int, text, bigint[], text[], timestamptz);
 
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
-  p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz)
+  p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
+  p_floors bigint[] default null, p_claimer text default '')
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -1034,18 +1116,18 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_share int := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(p_buckets))));
   c_look constant int := 200;  -- rows in process of a bucket that are looked at when nothing is to be taken
-  v_dead text[]; v_lost uuid[]; v_deep int[]; v_token bigint; v_over int[] := '{}';
+  v_dead text[]; v_lost uuid[]; v_deep int[]; v_after text[]; v_token bigint; v_over int[] := '{}';
   v_left int := 0;
   w record; m record;
 begin
-  perform leasehold.assert_read_committed();
+  if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
   if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
     perform leasehold.inbox_promote(p_buckets, 1000, v_now);
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
-  perform leasehold.assert_not_dead(p_worker, v_dead);
+  if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
   if p_limit < 1 then
     v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
     if v_lost is not null then
@@ -1058,18 +1140,19 @@ begin
            array_agg(t.crashes) filter (where not t.is_lost) as crashes, coalesce(bool_or(t.attempts > 0), false) as has_retries,
            array_agg(t.bucket) as buckets, array_agg(t.id) filter (where t.is_lost) as lost
     into w
-    from leasehold.inbox_pick(p_buckets, v_share, p_limit, p_worker, p_known, v_dead, v_now) t;
+    from leasehold.inbox_pick(p_buckets, p_after, v_share, p_limit, p_worker, p_known, v_dead, v_now) t;
     exit when w.lost is null or v_round = 2;
     perform leasehold.inbox_recover(w.lost, w.lost, p_worker, p_known, v_dead, v_now);
   end loop;
   if v_share < p_limit and coalesce(cardinality(w.tids), 0) between 1 and p_limit - 1 then
-    select array_agg(d.bucket) into v_deep
-    from (select u.bucket from unnest(w.buckets) u(bucket) group by u.bucket having count(*) >= v_share) d;
+    select array_agg(d.bucket), array_agg(a.after) into v_deep, v_after
+    from (select u.bucket from unnest(w.buckets) u(bucket) group by u.bucket having count(*) >= v_share) d
+    join unnest(p_buckets, p_after) a(bucket, after) on a.bucket = d.bucket;
   end if;
   if v_deep is not null then
     select array_agg(t.tid) as tids, array_agg(t.attempts) as attempts, array_agg(t.crashes) as crashes,
            bool_or(t.attempts > 0) as has_retries into m
-    from leasehold.inbox_pick(v_deep, p_limit, p_limit, p_worker, p_known, v_dead, v_now) t
+    from leasehold.inbox_pick(v_deep, v_after, p_limit, p_limit, p_worker, p_known, v_dead, v_now) t
     where not t.is_lost and t.tid <> all(coalesce(w.tids, '{}'));
     w.tids := (w.tids || m.tids)[1:p_limit];
     w.attempts := (w.attempts || m.attempts)[1:p_limit];
@@ -1105,7 +1188,7 @@ $$;
 
 -- Locks (skip locked) up to p_share rows of each bucket, p_limit in all, by the index inbox_line: pending ones, and those in process that are lost:
 -- their lease ran out, their worker is marked dead, or they are the caller's own under a token it does not know.
-create or replace function leasehold.inbox_pick(p_buckets int[], p_share int, p_limit int, p_worker text, p_known bigint[],
+create or replace function leasehold.inbox_pick(p_buckets int[], p_after text[], p_share int, p_limit int, p_worker text, p_known bigint[],
   p_dead text[], p_now timestamptz)
 returns table (bucket int, tid tid, id uuid, attempts int, crashes int, is_lost boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -1113,9 +1196,12 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set j
 #variable_conflict use_column
 begin
   return query select b, r.tid, r.id, r.attempts, r.crashes, r.status = 'processing'
-  from unnest(p_buckets) b cross join lateral (
+  from unnest(p_buckets, p_after) u(b, after) cross join lateral (select string_to_array(nullif(u.after, ''), ':') as at) a cross join lateral (
     select j.ctid as tid, j.id, j.attempts, j.crashes, j.status from leasehold.inbox j
-    where j.in_line and j.partition_bucket = b and j.available_at <= p_now and (j.status = 'pending'
+    where j.in_line and j.partition_bucket = b and j.available_at <= p_now
+      and (j.priority, j.available_at, j.seq) > (coalesce(a.at[1]::int, -2147483648),
+        coalesce('epoch'::timestamptz + a.at[2]::bigint * interval '1 microsecond', '-infinity'), coalesce(a.at[3]::bigint, 0))
+      and (j.status = 'pending'
       or (j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
         or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))))
     order by j.priority, j.available_at, j.seq limit p_share for update skip locked) r
@@ -1509,16 +1595,18 @@ begin
     leasehold.inbox_complete(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_complete_each(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
-    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz) to leasehold_worker;
+    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
     grant select, insert, update, delete on leasehold.inbox_hot_keys to leasehold_worker;
+    grant select, insert, update on leasehold.inbox_turns to leasehold_worker;
     grant execute on function
-      leasehold.inbox_walk(int[], text[], int, int, int, int, int, text, bigint[], text[], timestamptz),
+      leasehold.inbox_walk(int[], text[], text[], bigint[], int, int, int, int, int, text, bigint[], text[], timestamptz),
+      leasehold.inbox_take_turns(int[], text), leasehold.inbox_lock_runs(tid[], int[], timestamptz),
       leasehold.inbox_check(int[], text[], int, text, bigint[], text[], timestamptz),
       leasehold.inbox_remember(int[], text[], bigint[]),
       leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;
   else
-    grant execute on function leasehold.inbox_pick(int[], int, int, text, bigint[], text[], timestamptz),
+    grant execute on function leasehold.inbox_pick(int[], text[], int, int, text, bigint[], text[], timestamptz),
       leasehold.inbox_find_lost(int[], int, text, bigint[], text[], timestamptz) to leasehold_worker;
   end if;
 

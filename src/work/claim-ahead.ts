@@ -12,6 +12,8 @@ export interface Appetite {
 
 /** Averages follow the last ten rows or so. */
 const weight = 0.1;
+/** What a claim takes at least. */
+const claimMs = 5;
 /** What counts as no time at all. */
 const leastMs = 0.05;
 
@@ -25,6 +27,7 @@ export class ClaimAhead {
   readonly #concurrency: number;
   #handleMs: number | null = null;
   #rowMs = 0;
+  #runRows: number = defaults.runRows;
 
   constructor(dispatcher: Dispatcher, concurrency: number) {
     this.#dispatcher = dispatcher;
@@ -45,26 +48,57 @@ export class ClaimAhead {
     this.#rowMs += weight * (rowMs - this.#rowMs);
   }
 
+  /** Lines that are ready, but for those that will have been started before a claim comes back. */
+  get #waitingLines(): number {
+    const { readyLines } = this.#dispatcher;
+    if (this.#handleMs === null) return readyLines;
+    const soon = Math.floor((this.#concurrency * claimMs) / Math.max(leastMs, this.#handleMs));
+    return Math.max(0, readyLines - soon);
+  }
+
   /** True when there is room worth a claim. */
   isHungry(): boolean {
-    const { freeSlots, readyLines, reservedFree, ending } = this.#dispatcher;
+    const { freeSlots, reservedFree, ending } = this.#dispatcher;
     // Handlers are faster than settles: more rows in hand would only be older when their turn comes.
     if (ending >= defaults.endingRowsMax) return false;
-    return reservedFree > 0 || freeSlots > readyLines || readyLines <= this.rows / 2;
+    const waiting = this.#waitingLines;
+    return reservedFree > 0 || freeSlots > waiting || waiting <= this.rows / 2;
   }
 
   appetite(): Appetite {
-    const { freeSlots, readyLines, reservedFree, ending, inHand } = this.#dispatcher;
-    const room = Math.min(freeSlots + this.rows - readyLines, defaults.inHandRowsMax - inHand.size);
+    const { freeSlots, reservedFree, ending, inHand } = this.#dispatcher;
+    const room = Math.min(freeSlots + this.rows - this.#waitingLines, defaults.inHandRowsMax - inHand.size);
     const limit = Math.max(reservedFree, Math.min(room, Math.max(defaults.claimRowsMax, freeSlots)));
     return {
       limit: this.isHungry() ? Math.max(0, limit) : 0,
-      run: Math.max(
-        1,
-        Math.min(defaults.runMax, Math.ceil(defaults.claimAheadMs / Math.max(1, this.#rowMs))),
-      ),
+      run: this.#run(),
       retries: Math.max(0, freeSlots - ending, reservedFree),
       suspects: this.#dispatcher.hasSuspect() ? 0 : defaults.suspectsMax,
     };
+  }
+
+  /** For so many hot keys: long runs, whatever else is in hand, because only one row of each runs at a time. */
+  appetiteForHot(keys: number): Appetite {
+    const inTime = Math.ceil(defaults.claimAheadMs / Math.max(1, this.#handleMs ?? 0));
+    const run = Math.min(defaults.runMax, inTime);
+    return {
+      limit: run * keys,
+      run,
+      retries: keys,
+      suspects: this.#dispatcher.hasSuspect() ? 0 : defaults.suspectsMax,
+    };
+  }
+
+  /** A pass was filled, so there are more keys than fit: shorter runs of more of them. One that was not takes more of each. */
+  noteFilled(isFilled: boolean): void {
+    this.#runRows = isFilled
+      ? Math.max(defaults.runRowsMin, Math.ceil(this.#runRows / 2))
+      : Math.min(defaults.runMax, this.#runRows * 2);
+  }
+
+  /** No longer than what is over in a quarter of a second. */
+  #run(): number {
+    const inTime = Math.ceil(defaults.claimAheadMs / Math.max(1, this.#rowMs));
+    return Math.max(1, Math.min(this.#runRows, inTime));
   }
 }

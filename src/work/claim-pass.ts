@@ -1,15 +1,14 @@
-import { DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
 import type { Membership } from "../membership/membership.js";
 import type { OwnedBuckets } from "../membership/owned-buckets.js";
 import type { Activity } from "../runtime/activity.js";
 import { defaults } from "../settings.js";
-import { type Bookmarks, type ClaimPass, claim, newBookmarks } from "./claim.js";
+import type { Bookmarks, ClaimPass } from "./claim.js";
 import type { Appetite, ClaimAhead } from "./claim-ahead.js";
-import { ClaimSpan } from "./claim-span.js";
+import type { Claimer, Look } from "./claimer.js";
 import type { Dispatcher } from "./dispatch.js";
-import { HeldJob } from "./held-job.js";
+import type { HeldJob } from "./held-job.js";
+import { HotKeys } from "./hot-keys.js";
 import type { QueueSeams } from "./queue-seams.js";
-import { leaseDeadlineMs } from "./supervise.js";
 import { WakeWish } from "./wake-wish.js";
 import { WalkRound } from "./walk-round.js";
 
@@ -18,17 +17,25 @@ export interface ClaimParts {
   readonly owned: OwnedBuckets;
   readonly dispatcher: Dispatcher;
   readonly ahead: ClaimAhead;
-  readonly leaseMs: number;
+  readonly claimer: Claimer;
   /** Rows in hand may have outlived their lease: ask for them before anything is claimed. */
   onOverdue(): void;
 }
 
-const markedDead = "55000";
+/** A claim under way. */
+interface Attempt {
+  readonly look: Look;
+  readonly appetite: Appetite;
+  readonly before: Bookmarks;
+  readonly wasMore: boolean;
+  /** Never rejects: a claim that is under way while rows are started has nobody to catch what it throws. */
+  readonly answer: Promise<{ readonly pass: ClaimPass | null } | { readonly error: unknown }>;
+}
 
 /**
  * One pass of the worker: take what there is room for, from the buckets it owns, then say when to look again.
  *
- *   more there      look as soon as there is room
+ *   more there      look as soon as there is room; the next claim leaves before what the last one brought is started
  *   nothing there   wish to be woken, look at 0, 25, 100 and 400 ms (an insert may have missed the wish), then poll every second or two
  *   in between      poll every 50 ms or so; the more patiently the longer others keep at work on what we own
  *
@@ -40,42 +47,23 @@ export class ClaimActivity implements Activity {
   readonly #seams: QueueSeams;
   readonly #parts: ClaimParts;
   readonly #wish: WakeWish;
-  readonly #bookmarks: Bookmarks;
-  /** Tokens of rows whose outcome could not be written; they are ours until their lease has run out. */
-  readonly #lingering = new Map<bigint, number>();
   /** Keys with more rows behind those in hand, and their buckets: looked at when what is in hand is done. */
   readonly #lookAgain = new Map<string, number>();
   readonly #round = new WalkRound();
-  readonly #span = new ClaimSpan();
+  readonly #hot = new HotKeys();
   #woken: Set<number> | "all" | null = "all";
+  #ahead: Attempt | null = null;
+  /** Where retries were seen for which slots are kept. */
+  #wanted: { readonly look: Look; readonly before: Bookmarks } | null = null;
   #fullAtMs = 0;
   #looks = 0;
   #elsewhere = 0;
   #isMore = false;
-  /** Where a claim whose answer never came may have left rows under our name. The next pass looks there too and takes them over. */
-  readonly #unsure = new Set<number>();
 
   constructor(seams: QueueSeams, parts: ClaimParts) {
     this.#seams = seams;
     this.#parts = parts;
     this.#wish = new WakeWish(seams, parts.membership.record, seams.settings.name);
-    this.#bookmarks = newBookmarks(Math.floor(seams.random.fraction() * seams.settings.buckets));
-  }
-
-  /** True when rows may carry our name that we do not know of. */
-  get isUnsure(): boolean {
-    return this.#unsure.size > 0;
-  }
-
-  /** True when rows may carry our name that we have given up. */
-  get isLingering(): boolean {
-    const nowMs = this.#seams.clock.monotonicMs();
-    return [...this.#lingering.values()].some((untilMs) => untilMs > nowMs);
-  }
-
-  /** The row was started and not settled: its token stays known, so that it is not taken for one that nobody has started. */
-  linger(held: HeldJob): void {
-    this.#lingering.set(held.job.fenceToken, held.deadlineMs + this.#parts.leaseMs);
   }
 
   /** A notification came, as wished. */
@@ -92,111 +80,153 @@ export class ClaimActivity implements Activity {
 
   /** A row has left; true when there is reason to look now. */
   hasReasonToLook(held: HeldJob): boolean {
-    if (held.isLost) this.linger(held);
+    const { dispatcher, claimer, ahead } = this.#parts;
+    if (held.isLost) claimer.linger(held);
     const { bucket, partitionKey } = held.job;
-    if (
-      this.#lookAgain.size > 0 &&
-      !this.#parts.dispatcher.holdsLine(partitionKey) &&
-      this.#lookAgain.delete(partitionKey)
-    )
-      this.wakeFor([bucket]);
-    return this.#woken !== null || (this.#isMore && this.#parts.ahead.isHungry());
+    if (this.#seams.settings.order === "key" && !dispatcher.holdsLine(partitionKey)) {
+      claimer.noteLineDone(held);
+      this.#hot.noteLineDone(partitionKey);
+      if (this.#lookAgain.delete(partitionKey)) this.wakeFor([bucket]);
+    }
+    return this.#woken !== null || this.#hot.waiting.size > 0 || (this.#isMore && ahead.isHungry());
   }
 
   async run(): Promise<number> {
-    const { membership, owned, ahead } = this.#parts;
-    const { clock } = this.#seams;
-    const nowMs = clock.monotonicMs();
-    if ((owned.current.length === 0 && !this.isUnsure) || membership.isSuperseded) return this.#standBack();
+    const begun = this.#ahead ?? this.#begin();
+    this.#ahead = null;
+    if (typeof begun === "number") return begun;
+    const answer = await begun.answer;
+    if ("error" in answer || answer.pass === null) {
+      this.#woken = "all";
+      if ("error" in answer) throw answer.error;
+      return defaults.pollActiveMs;
+    }
+    const { pass } = answer;
+    await this.#wish.calmDown();
+    const isFull = this.#digest(begun, pass);
+    this.#claimAhead(begun, pass);
+    this.#parts.dispatcher.pump();
+    if (this.#ahead !== null) {
+      await this.#noteFound();
+      return 0;
+    }
+    const isPart = !isFull && this.#isMore && pass.jobs.length === 0;
+    const delayMs = isPart ? 0 : await this.#delayAfter(isFull, pass);
+    return this.#woken !== null ? 0 : delayMs;
+  }
+
+  /** When nothing more is to be claimed: what the claim under way brings is in the dispatcher's hands when this resolves. */
+  async finish(): Promise<void> {
+    await this.#ahead?.answer;
+    this.#ahead = null;
+  }
+
+  /** Sends a claim; or says how long to wait, because nothing may be claimed now. */
+  #begin(): Attempt | number {
+    const { membership, owned, ahead, dispatcher, claimer } = this.#parts;
+    const nowMs = this.#seams.clock.monotonicMs();
+    if ((owned.current.length === 0 && !claimer.isUnsure) || membership.isSuperseded)
+      return this.#standBack();
     if (!membership.trust.isOpen()) {
       this.#standBack();
       return defaults.pollActiveMs;
     }
-    if (this.#parts.dispatcher.hasOverdue(nowMs)) {
+    if (dispatcher.hasOverdue(nowMs)) {
       this.#parts.onOverdue();
       return defaults.pollActiveMs;
     }
     const appetite = ahead.appetite();
+    const hot = this.#lookAtHot();
+    if (hot !== null) return this.#send(hot, ahead.appetiteForHot(hot.known?.length ?? 0));
     if (appetite.limit <= 0) {
       this.#isMore = true;
       return defaults.pollIdleMs;
     }
-    const { buckets, isFull: isWhole } = this.#whereToLook(nowMs);
-    const before = { ...this.#bookmarks, afterKey: new Map(this.#bookmarks.afterKey) };
-    const isSpan = isWhole && this.#isMore;
-    const pass = await this.#claim(buckets, appetite, isSpan);
-    if (pass === null) return defaults.pollActiveMs;
-    const isFull = isWhole && pass.looked === buckets.length;
-    this.#keepSlots(pass, { appetite, before });
-    if (isWhole) this.#noteSpan(pass, appetite, isFull);
-    this.#note(isWhole ? [] : buckets, pass, appetite);
-    const delayMs = isWhole && !isFull && pass.jobs.length === 0 ? 0 : await this.#delayAfter(isFull, pass);
-    return this.#woken !== null ? 0 : delayMs;
+    return this.#send(this.#whereToLook(nowMs), appetite);
+  }
+
+  #send(look: Look, appetite: Appetite): Attempt {
+    const { claimer } = this.#parts;
+    const before = claimer.bookmarks();
+    const answer = claimer.claim(look, appetite).then(
+      (pass) => ({ pass }),
+      (error: unknown) => ({ error }),
+    );
+    return { look, appetite, before, wasMore: this.#isMore, answer };
+  }
+
+  /** While there is more: the database looks for the next rows while these are started. */
+  #claimAhead({ appetite }: Attempt, pass: ClaimPass): void {
+    if (!this.#isMore || pass.jobs.length < appetite.limit || this.#woken === "all" || this.#wanted !== null)
+      return;
+    if (!this.#parts.ahead.isHungry()) return;
+    const next = this.#begin();
+    if (typeof next !== "number") this.#ahead = next;
   }
 
   /** Nothing is claimed, so no slot is kept for what a claim would bring. */
   #standBack(): number {
+    this.#wanted = null;
     this.#parts.dispatcher.reserve(0);
+    this.#parts.dispatcher.pump();
     return Number.POSITIVE_INFINITY;
   }
 
-  /** All that are owned, or only those of a wake while the next full pass is not due. */
-  #whereToLook(nowMs: number): { readonly buckets: readonly number[]; readonly isFull: boolean } {
-    const { current } = this.#parts.owned;
-    const all = this.isUnsure ? [...new Set([...current, ...this.#unsure])] : current;
-    const woken = this.#woken;
-    this.#woken = null;
-    if (woken === "all") this.#bookmarks.afterKey.clear();
-    if (woken === null || woken === "all" || nowMs >= this.#fullAtMs) return { buckets: all, isFull: true };
-    const mine = current.filter((bucket) => woken.has(bucket));
-    for (const bucket of mine) this.#bookmarks.afterKey.delete(bucket);
-    return mine.length === 0 ? { buckets: all, isFull: true } : { buckets: mine, isFull: false };
+  /** A claim of their own for keys that have nothing but their own order to wait for. */
+  #lookAtHot(): Look | null {
+    if (this.#hot.waiting.size === 0 || this.#woken === "all") return null;
+    const look = this.#parts.claimer.lookAtKeys(this.#hot.waiting);
+    this.#hot.clearWaiting();
+    return look;
   }
 
-  /** A part of the buckets says nothing about the others: as long as it was not all of them there may be more. */
-  #noteSpan(pass: ClaimPass, appetite: Appetite, isFull: boolean): void {
-    if (!isFull) this.#isMore = true;
-    if (this.#isMore) this.#span.note(pass.looked, pass.jobs.length >= appetite.limit);
-    else this.#span.reset();
-  }
-
-  async #claim(buckets: readonly number[], appetite: Appetite, isSpan: boolean): Promise<ClaimPass | null> {
-    const { membership, dispatcher, leaseMs } = this.#parts;
-    const startedAtMs = this.#seams.clock.monotonicMs();
-    for (const [token, untilMs] of this.#lingering) if (untilMs < startedAtMs) this.#lingering.delete(token);
-    try {
-      const pass = await claim(this.#seams, this.#bookmarks, {
-        ...appetite,
-        workerId: membership.settings.id,
-        buckets,
-        ...(isSpan ? { among: (inTurn: readonly number[]) => this.#span.of(inTurn, appetite.limit) } : {}),
-        leaseMs,
-        knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
-      });
-      for (const bucket of buckets) this.#unsure.delete(bucket);
-      const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
-      dispatcher.add(pass.jobs.map((job) => new HeldJob(job, deadlineMs)));
-      return pass;
-    } catch (error) {
-      this.#woken = "all";
-      if (error instanceof DatabaseUnavailableError && error.isAmbiguous)
-        for (const bucket of buckets) this.#unsure.add(bucket);
-      if (!(error instanceof DatabaseRefusedError && error.sqlState === markedDead)) throw error;
-      membership.suspectDeath();
-      return null;
+  /** All that are owned, or only those of a wake while the next full pass is not due, or only keys that are known to have had more. */
+  #whereToLook(nowMs: number): Look {
+    const { claimer, dispatcher } = this.#parts;
+    if (this.#woken === "all") this.#wanted = null; // What is owned may have changed.
+    if (this.#wanted !== null && dispatcher.reservedFree > 0) {
+      claimer.returnTo(this.#wanted.before);
+      return this.#wanted.look;
     }
+    const woken = this.#woken;
+    if (this.#isMore && woken !== "all" && this.#seams.settings.order === "key") {
+      const known = claimer.lookAtKnown(nowMs);
+      if (known !== null) return known;
+    }
+    this.#woken = null;
+    const isSome = woken !== null && woken !== "all" && nowMs < this.#fullAtMs;
+    const some = isSome ? claimer.lookAtSome(woken) : null;
+    return some ?? claimer.lookAtAll(nowMs, { isSpan: this.#isMore, isFromFront: woken === "all" });
+  }
+
+  /** What the pass says about the next one; true when it has looked at everything. */
+  #digest(attempt: Attempt, pass: ClaimPass): boolean {
+    const { look, appetite, wasMore } = attempt;
+    const isFull = look.isWhole && pass.looked.length === look.buckets.length;
+    const isFilled = pass.jobs.length >= appetite.limit;
+    if (look.isWhole) this.#parts.ahead.noteFilled(isFilled);
+    const isCut = pass.stops.size > 0; // It visited as many keys as a pass may, and there are more.
+    this.#isMore = isFilled || pass.retriesLeft > 0 || isCut;
+    // A part of the buckets says nothing about the others: only a pass over all of them can tell that there is no more.
+    if (!isFull && (look.isWhole || wasMore)) this.#isMore = true;
+    this.#keepSlots(attempt, pass);
+    if (look.isWhole) this.#parts.claimer.noteSpan(pass.looked.length, this.#isMore, isFilled);
+    this.#note(look.isWhole || look.known !== null ? [] : look.buckets, pass, appetite);
+    return isFull;
   }
 
   /** Slots are kept for retries every other time, so that neither they nor fresh rows starve; the pass that has them looks where they were seen. */
-  #keepSlots(pass: ClaimPass, at: { readonly appetite: Appetite; readonly before: Bookmarks }): void {
+  #keepSlots({ look, before }: Attempt, pass: ClaimPass): void {
+    const isWanted = look === this.#wanted?.look;
+    if (!isWanted && this.#wanted !== null) return;
     const tookRetries = pass.jobs.some((job) => job.attempt > 1);
-    const isCut = pass.stops.size > 0; // It visited as many keys as a pass may, and there are more.
-    this.#isMore = pass.jobs.length >= at.appetite.limit || pass.retriesLeft > 0 || isCut;
-    this.#parts.dispatcher.reserve(tookRetries ? 0 : pass.retriesLeft);
-    if (tookRetries || pass.retriesLeft === 0) return;
-    this.#bookmarks.nextBucket = at.before.nextBucket;
-    this.#bookmarks.afterKey.clear();
-    for (const [bucket, key] of at.before.afterKey) this.#bookmarks.afterKey.set(bucket, key);
+    const left = tookRetries ? 0 : pass.retriesLeft;
+    this.#parts.dispatcher.reserve(left);
+    if (left === 0) this.#wanted = null;
+    else if (!isWanted) {
+      const buckets = [...new Set(pass.looked)];
+      this.#wanted = { look: { buckets, isWhole: false, isSpan: false, known: look.known }, before };
+    }
   }
 
   /** Which keys have more rows than were taken: those of a wake, whose new rows may be behind rows in hand, and those of a full run. */
@@ -213,16 +243,19 @@ export class ClaimActivity implements Activity {
       counts.set(partitionKey, count);
       if (count >= appetite.run) this.#lookAgain.set(partitionKey, bucket);
     }
+    for (const key of this.#hot.note(counts, appetite.run)) dispatcher.markHot(key);
+  }
+
+  async #noteFound(): Promise<void> {
+    this.#round.reset();
+    this.#elsewhere = 0;
+    await this.#wish.found(this.#isMore);
   }
 
   async #delayAfter(isFull: boolean, pass: ClaimPass): Promise<number> {
     const { clock } = this.#seams;
     const found = pass.jobs.length > 0;
-    if (found) {
-      this.#round.reset();
-      this.#elsewhere = 0;
-      await this.#wish.found(this.#isMore);
-    }
+    if (found) await this.#noteFound();
     if (this.#isMore && this.#parts.ahead.isHungry() && found) return 0;
     if (isFull) {
       const waitMs = found ? this.#jittered(defaults.pollActiveMs) : await this.#idleMs(pass);
@@ -244,12 +277,15 @@ export class ClaimActivity implements Activity {
   async #emptyMs(pass: ClaimPass): Promise<number> {
     const { membership, owned, dispatcher } = this.#parts;
     const { buckets } = this.#seams.settings;
-    if (membership.canBeWoken && !this.#wish.isSaidFor(owned.current, buckets)) {
+    let isSaid = this.#wish.isSaidFor(owned.current, buckets);
+    if (membership.canBeWoken && !isSaid && this.#wish.maySay) {
       await this.#wish.say(owned.current, buckets);
       this.#looks = 0;
+      isSaid = true;
     }
     let waitMs = this.#jittered(defaults.pollIdleMs);
-    if (membership.canBeWoken) {
+    if (membership.canBeWoken && !isSaid) waitMs = this.#jittered(defaults.pollActiveMs);
+    else if (membership.canBeWoken) {
       waitMs = Math.min(waitMs, defaults.lookAgainMs[this.#looks] ?? waitMs);
       this.#looks++;
     } else if (dispatcher.inHand.size > 0) waitMs = this.#jittered(defaults.pollActiveMs);

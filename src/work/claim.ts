@@ -6,6 +6,7 @@ import type { Query } from "../seams/database.js";
 import { defaults, wholeNumber } from "../settings.js";
 import { ClaimedRow } from "./claimed-row.js";
 import { completeWithin } from "./complete-within.js";
+import type { KnownKey } from "./known-keys.js";
 import type { QueueSeams } from "./queue-seams.js";
 
 export interface ClaimOptions {
@@ -28,9 +29,14 @@ export interface ClaimOptions {
   readonly knownTokens?: readonly bigint[];
 }
 
-/** What a worker adds to a claim by hand: which of the buckets to look at this time, out of those in turn. */
+/** What a worker adds to a claim by hand. */
 export interface PassOptions extends ClaimOptions {
+  /** Which of the buckets to look at this time, out of those in turn. */
   among?(buckets: readonly number[]): readonly number[];
+  /** Visit these keys and no others. */
+  readonly known?: readonly KnownKey[];
+  /** A name that nobody else has, for a claimer who remembers keys. */
+  readonly claimer?: string;
 }
 
 /** Where the last pass stopped in each bucket. Only a hint: it makes every key get its turn. */
@@ -56,8 +62,10 @@ export interface ClaimPass {
   readonly dueInMs: number | null;
   /** Buckets with more keys than the pass visited; true for those where it came round to where it began or before. */
   readonly stops: ReadonlyMap<number, boolean>;
-  /** How many buckets it looked at. */
-  readonly looked: number;
+  /** The buckets it looked at. */
+  readonly looked: readonly number[];
+  /** Buckets in which somebody else has taken rows since this claimer did. */
+  readonly foreign: readonly number[];
 }
 
 /** One pass: takes rows from the front of their lines and writes a lease on them. */
@@ -69,12 +77,13 @@ export async function claim(
   const { settings, database } = seams;
   const workerId = checkedWorkerId(options.workerId);
   const inTurn = rotated(checkedBuckets(options.buckets, settings.buckets), bookmarks);
-  const buckets = options.among?.(inTurn) ?? inTurn;
+  const known = options.known?.map(({ bucket }) => bucket);
+  const buckets = known ?? options.among?.(inTurn) ?? inTurn;
   const query = claimQuery(seams, bookmarks, { ...options, workerId, buckets });
   const rows = await database.run(query, options.knownTokens === undefined ? null : () => query);
-  const { rest, stops } = notes(rows, bookmarks);
+  const { rest, stops, foreign } = notes(rows, bookmarks);
   const jobs = inOrder(seams, rest, { rows, workerId });
-  bookmarks.nextBucket = turn(inTurn, buckets, jobs);
+  if (known === undefined) bookmarks.nextBucket = turn(inTurn, buckets, jobs);
   const [first] = jobs;
   if (first !== undefined) {
     seams.events.emit("jobs:claimed", {
@@ -90,7 +99,8 @@ export async function claim(
     busyElsewhere: rest?.crashes ?? 0,
     dueInMs: rest === null || rest.seq === null ? null : Number(rest.seq),
     stops,
-    looked: buckets.length,
+    looked: buckets,
+    foreign,
   };
 }
 
@@ -98,8 +108,9 @@ export async function claim(
 function notes(
   rows: readonly ClaimRow[],
   bookmarks: Bookmarks,
-): { readonly rest: ClaimRow | null; readonly stops: ReadonlyMap<number, boolean> } {
+): Pick<ClaimPass, "stops" | "foreign"> & { readonly rest: ClaimRow | null } {
   const stops = new Map<number, boolean>();
+  const foreign: number[] = [];
   let rest: ClaimRow | null = null;
   for (const row of rows) {
     if (isJob(row)) continue;
@@ -107,11 +118,15 @@ function notes(
       rest = row;
       continue;
     }
+    if (row.kind === "turn") {
+      foreign.push(row.partition_bucket);
+      continue;
+    }
     const key = row.partition_key ?? "";
     stops.set(row.partition_bucket, hasComeRound(key, bookmarks.afterKey.get(row.partition_bucket)));
     bookmarks.afterKey.set(row.partition_bucket, key);
   }
-  return { rest, stops };
+  return { rest, stops, foreign };
 }
 
 /** Rows arrive as they lie on disk, which is nearly always the order that they have in the queue already. */
@@ -147,7 +162,7 @@ function byUrgency(left: ClaimedRow, right: ClaimedRow): number {
 function claimQuery(
   seams: QueueSeams,
   bookmarks: Bookmarks,
-  options: ClaimOptions & { readonly buckets: readonly number[] },
+  options: PassOptions & { readonly buckets: readonly number[] },
 ): Query<ClaimRow> {
   const { buckets, workerId } = options;
   const most = { min: 0, max: defaults.claimLimitMax };
@@ -162,11 +177,14 @@ function claimQuery(
     buckets,
     after: buckets.map((bucket) => bookmarks.afterKey.get(bucket) ?? ""),
     limit,
-    run: wholeNumber("run", options.run, { ...most, fallback: defaults.runMax, min: 1 }),
+    run: wholeNumber("run", options.run, { ...most, fallback: defaults.runRows, min: 1 }),
     retries: wholeNumber("retries", options.retries, { ...most, fallback: limit }),
     suspects: wholeNumber("suspects", options.suspects, { ...most, fallback: defaults.suspectsMax }),
     leaseMs: BigInt(leaseMs),
     knownTokens: options.knownTokens ?? null,
+    keys: options.known?.map(({ key }) => key) ?? null,
+    floors: options.known?.map(({ floor }) => floor) ?? null,
+    claimer: options.claimer ?? "",
     now: seams.clock.databaseNow(),
   });
 }

@@ -47,6 +47,7 @@ export class ClaimedRow implements WorkingJob {
   readonly claimedAt: Date;
   readonly leaseExpiresAt: Date;
   readonly #shares: ClaimShares;
+  readonly #dueMs: number;
   #holder: Holder | null = null;
 
   constructor(row: ClaimRow & { readonly id: string }, shares: ClaimShares) {
@@ -71,7 +72,13 @@ export class ClaimedRow implements WorkingJob {
     this.claimedAt = shares.claimedAt;
     this.leaseExpiresAt = shares.leaseExpiresAt;
     this.#shares = shares;
+    this.#dueMs = row.available_ms ?? row.created_ms ?? 0;
     Object.freeze(this);
+  }
+
+  /** When it was due, to the microsecond; a Date has milliseconds. */
+  static dueMsOf(row: ClaimedRow): number {
+    return row.#dueMs;
   }
 
   /** From now on a worker holds it: its signal and its transaction are the worker's affair. */

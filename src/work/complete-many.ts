@@ -1,7 +1,7 @@
 import { completeJobs, findSettled } from "../database/statements.generated.js";
 import { defaults } from "../settings.js";
 import type { QueueSeams } from "./queue-seams.js";
-import { leaseOf, type SettleAnswer, type Settlement, type Tries } from "./settle.js";
+import { leaseOf, type SettleAnswer, type Settlement, type Tries } from "./settlement.js";
 
 const done: SettleAnswer = Object.freeze({ held: true, status: "completed" });
 const answeredBefore: SettleAnswer = Object.freeze({ held: true, status: null });

@@ -3,7 +3,7 @@ import type { Clock } from "../seams/clock.js";
 import type { Ending, HeldJob } from "./held-job.js";
 import { type Outcome, release } from "./outcome.js";
 import type { QueueSettings } from "./queue-settings.js";
-import type { SettleAnswer, Settlement } from "./settle.js";
+import type { SettleAnswer, Settlement } from "./settlement.js";
 
 export interface DispatchParts {
   readonly clock: Clock;
@@ -13,7 +13,11 @@ export interface DispatchParts {
   /** Runs one attempt; never rejects. */
   attempt(held: HeldJob): Ending | Promise<Ending>;
   timeoutMsOf(kind: string): number;
-  settle(settlement: Settlement, untilMs: number, answered: (answer: SettleAnswer | null) => void): void;
+  settle(
+    settlement: Settlement,
+    how: { readonly untilMs: number; readonly isHot: boolean },
+    answered: (answer: SettleAnswer | null) => void,
+  ): void;
   /** Rows whose lease may have run out wait to be renewed before they start. */
   onStale(): void;
   /** A handler with a time-out has started. */
@@ -31,6 +35,7 @@ type Next = "goes on" | "was released" | "is unsure";
 interface Line {
   readonly key: string;
   readonly rows: HeldJob[];
+  isHot: boolean;
 }
 
 /**
@@ -98,6 +103,12 @@ export class Dispatcher {
     return this.#lines.has(key);
   }
 
+  /** Its outcomes do not wait for those of others. */
+  markHot(key: string): void {
+    const line = this.#lines.get(key);
+    if (line !== undefined) line.isHot = true;
+  }
+
   /** True when a lease may have run out: then it is not known whose the rows are, not even to a claim of ours. */
   hasOverdue(nowMs: number): boolean {
     for (const held of this.#held) if (nowMs >= held.deadlineMs && held.isRenewable) return true;
@@ -112,11 +123,10 @@ export class Dispatcher {
   /** Keeps slots free of fresh rows until rows with attempts behind them have come. */
   reserve(slots: number): void {
     this.#reserved = Math.min(slots, Math.ceil(this.#parts.concurrency / 2));
-    this.pump();
   }
 
-  /** Rows of one key arrive in order. One with attempts behind it goes first: it was claimed for a free slot. */
-  add(rows: readonly HeldJob[]): void {
+  /** Takes rows into its hands and starts none: pump() does. Rows of one key arrive in order. One with attempts behind it goes first: it was claimed for a free slot. */
+  hold(rows: readonly HeldJob[]): void {
     const isOrdered = this.#parts.settings.order === "key";
     for (const held of rows) {
       const { id, partitionKey, fenceToken } = held.job;
@@ -128,12 +138,11 @@ export class Dispatcher {
         line.rows.push(held);
         continue;
       }
-      const fresh: Line = { key, rows: [held] };
+      const fresh: Line = { key, rows: [held], isHot: false };
       this.#lines.set(key, fresh);
       if (held.job.attempt > 1) this.#ready.unshift(fresh);
       else this.#ready.push(fresh);
     }
-    this.pump();
   }
 
   /** Starts what may start. A handler that ends at once comes back here while others are being started; the loop goes on with its slot. */
@@ -212,7 +221,8 @@ export class Dispatcher {
     if (ending.is !== "outcome") this.#settled(line, held, endsLine(ending));
     else {
       const { outcome } = ending;
-      this.#parts.settle({ job: held.job, outcome }, held.deadlineMs, (answer) =>
+      const how = { untilMs: held.deadlineMs, isHot: line.isHot };
+      this.#parts.settle({ job: held.job, outcome }, how, (answer) =>
         this.#settled(line, held, this.#nextAfter(held, outcome, answer)),
       );
     }
@@ -223,6 +233,7 @@ export class Dispatcher {
     this.#ending--;
     this.#leave(held);
     line.rows.shift();
+    held.isDone = next === "goes on";
     if (next === "goes on" || line.rows.length === 0) this.#goOn(line, held);
     else void this.#dropRest(line, held, next).then(() => this.#goOn(line, held));
   }
@@ -273,7 +284,8 @@ export class Dispatcher {
       rows.map(
         (row) =>
           new Promise<void>((resolve) => {
-            this.#parts.settle({ job: row.job, outcome: release }, row.deadlineMs, (answer) => {
+            const how = { untilMs: row.deadlineMs, isHot: false };
+            this.#parts.settle({ job: row.job, outcome: release }, how, (answer) => {
               if (answer === null) this.#parts.onUnsettled(row);
               this.#leave(row);
               resolve();

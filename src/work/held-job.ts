@@ -29,6 +29,8 @@ export class HeldJob implements Holder {
   /** Its handler has ended; its outcome is being written. */
   isEnding = false;
   isSettled = false;
+  /** It has left the queue, so that its key may go on. */
+  isDone = false;
   isGivenUp = false;
   isInTransaction = false;
   /** A renewal did not find it while its transaction was open. */
@@ -66,7 +68,10 @@ export class HeldJob implements Holder {
 
   /** Calls `end` with what the attempt comes to, or with what give() says before that. */
   watch(attempt: Ending | Promise<Ending>, end: (ending: Ending) => void): void {
-    if (!(attempt instanceof Promise)) return end(attempt);
+    if (!(attempt instanceof Promise)) {
+      end(attempt);
+      return;
+    }
     this.#end = end;
     void attempt.then((ending) => {
       this.#end?.(ending);

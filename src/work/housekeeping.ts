@@ -152,11 +152,14 @@ async function sweep(
     buckets: [...from.keys()],
     after: [...from.values()],
     limit: 0,
-    run: defaults.runMax,
+    run: defaults.runRows,
     retries: 0,
     suspects: 0,
     leaseMs: 0n,
     knownTokens: null,
+    keys: null,
+    floors: null,
+    claimer: "",
     now: seams.clock.databaseNow(),
   });
   const stops: { bucket: number; key: string }[] = [];

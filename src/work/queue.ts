@@ -16,7 +16,8 @@ import { complete, type Outcome, outcomeOf, release } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
 import type { QueueSettings } from "./queue-settings.js";
 import { announceLost, type Renewal, renew } from "./renew.js";
-import { type Settlement, settle } from "./settle.js";
+import { settle } from "./settle.js";
+import type { Settlement } from "./settlement.js";
 import type { ClaimedJobOf, JobInput, JobRecordOf, JobTypes, KindOf } from "./typed-jobs.js";
 
 /** One queue, by hand. The worker loop uses the same verbs. */

@@ -2,7 +2,8 @@ import { DatabaseUnavailableError } from "../errors.js";
 import { defaults } from "../settings.js";
 import { completeMany } from "./complete-many.js";
 import type { QueueSeams } from "./queue-seams.js";
-import { type SettleAnswer, type Settlement, settleGroup } from "./settle.js";
+import { settleGroup } from "./settle.js";
+import type { SettleAnswer, Settlement } from "./settlement.js";
 
 interface Waiting {
   readonly settlement: Settlement;

@@ -3,15 +3,9 @@ import { findSettled, settleJobs } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
 import type { Query } from "../seams/database.js";
 import { defaults, delayInRange, oneOf } from "../settings.js";
-import type { ClaimedJob } from "./job.js";
 import { storableText } from "./json.js";
-import type { Outcome } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
-
-export interface Settlement {
-  readonly job: Pick<ClaimedJob, "id" | "workerId" | "fenceToken">;
-  readonly outcome: Outcome;
-}
+import { leaseOf, type SettleAnswer, type Settlement, type Tries } from "./settlement.js";
 
 /**
  * Writes outcomes, one statement for each worker among them. Says for each, in the order given, whether the row
@@ -29,17 +23,6 @@ export async function settle(
     });
   }
   return settlements.map(({ job }) => held.has(leaseOf(job.id, job.fenceToken)));
-}
-
-export interface SettleAnswer {
-  readonly held: boolean;
-  /** What the row is now; null when it was not held, or when that was answered to an earlier try. */
-  readonly status: string | null;
-}
-
-export interface Tries {
-  readonly mayHaveRun: boolean;
-  readonly triesMax: number;
 }
 
 /** Settles rows of one worker, each named once. A try whose answer was lost (`mayHaveRun`) may have settled what a later one no longer finds. */
@@ -102,11 +85,6 @@ export function announce(
     else if (seams.events.isHeard("job:settled"))
       seams.events.emit("job:settled", { queue, id: job.id, outcome: outcome.is, status: row.status ?? "" });
   }
-}
-
-/** One row under one token: what a settlement is about. */
-export function leaseOf(id: string, token: bigint | string): string {
-  return `${id} ${token}`;
 }
 
 function groupByWorker(settlements: readonly Settlement[]): Settlement[][] {

@@ -2,7 +2,7 @@ import type { WorkerRecord } from "../membership/worker-record.js";
 import type { Clock } from "../seams/clock.js";
 import { defaults } from "../settings.js";
 
-/** More notifications than this in `busyMs` are not worth having: polling finds the rows as soon. */
+/** More notifications than this in `busyMs` are not worth having: each costs an insert more than polling costs anybody. */
 const wakesMax = 50;
 
 /**
@@ -17,6 +17,8 @@ export class WakeWish {
   #busySinceMs: number | null = null;
   #wakes = 0;
   #wakesSinceMs = 0;
+  #quietUntilMs = 0;
+  #quietMs: number = defaults.wakeQuietMs;
 
   constructor(seams: { readonly clock: Clock }, record: WorkerRecord, queue: string) {
     this.#clock = seams.clock;
@@ -27,6 +29,11 @@ export class WakeWish {
   /** True when the registry has exactly this wish. */
   isSaidFor(owned: readonly number[], buckets: number): boolean {
     return this.#said?.bits === bitsOf(owned, buckets) && this.#said.generation === this.#record.generation;
+  }
+
+  /** False for a while after too many notifications: then polling is cheaper for everybody. */
+  get maySay(): boolean {
+    return this.#clock.monotonicMs() >= this.#quietUntilMs;
   }
 
   async say(owned: readonly number[], buckets: number): Promise<void> {
@@ -53,8 +60,23 @@ export class WakeWish {
     const nowMs = this.#clock.monotonicMs();
     this.#busySinceMs = isSaturated ? (this.#busySinceMs ?? nowMs) : null;
     const isBusy = this.#busySinceMs !== null && nowMs - this.#busySinceMs >= defaults.busyMs;
-    if (this.#said === null || !(isBusy || this.#wakes > wakesMax)) return;
+    if (isBusy) await this.#takeBack();
+  }
+
+  /** After a pass: takes the wish back when notifications come faster than is good, for longer each time that it happens again. */
+  async calmDown(): Promise<void> {
+    if (this.#said === null || this.#wakes <= wakesMax) return;
+    const nowMs = this.#clock.monotonicMs();
+    const isAgain = nowMs - this.#quietUntilMs < defaults.wakeQuietMs;
+    this.#quietMs = isAgain ? Math.min(this.#quietMs * 2, defaults.wakeQuietMsMax) : defaults.wakeQuietMs;
+    this.#quietUntilMs = nowMs + this.#quietMs;
+    await this.#takeBack();
+  }
+
+  async #takeBack(): Promise<void> {
+    if (this.#said === null) return;
     this.#said = null;
+    this.#wakes = 0;
     await this.#record.wish(this.#queue, null);
   }
 }

@@ -5,6 +5,7 @@ import { OwnedBuckets } from "../membership/owned-buckets.js";
 import { Loop } from "../runtime/loop.js";
 import { ClaimAhead } from "./claim-ahead.js";
 import { ClaimActivity } from "./claim-pass.js";
+import { Claimer } from "./claimer.js";
 import { Dispatcher } from "./dispatch.js";
 import { givenUp, handle } from "./handle.js";
 import type { CheckedKind } from "./handlers.js";
@@ -32,6 +33,7 @@ interface Works {
   readonly seams: QueueSeams;
   readonly owned: OwnedBuckets;
   readonly dispatcher: Dispatcher;
+  readonly claimer: Claimer;
   readonly claim: ClaimActivity;
   readonly claimLoop: Loop;
   readonly superviseLoop: Loop;
@@ -135,6 +137,7 @@ export class Worker {
     const { concurrency, leaseMs, abortGraceMs, middleware } = settings;
     const owned = new OwnedBuckets(seams, this.id, membership.roster);
     const lane = new SettleLane(seams);
+    const hotLane = new SettleLane(seams);
     const parts = { events: this.events, kinds, middleware };
     const dispatcher = new Dispatcher({
       clock: seams.clock,
@@ -143,9 +146,10 @@ export class Worker {
       concurrency,
       attempt: (held) => handle(parts, held),
       timeoutMsOf: (kind) => kinds.get(kind)?.timeoutMs ?? settings.handlerTimeoutMs,
-      settle: (settlement, untilMs, answered) => lane.add(settlement, untilMs, answered),
+      settle: (settlement, { untilMs, isHot }, answered) =>
+        (isHot ? hotLane : lane).add(settlement, untilMs, answered),
       onStale: () => onOverdue(),
-      onUnsettled: (held) => claim.linger(held),
+      onUnsettled: (held) => claimer.linger(held),
       onStarted: (timeoutAtMs) => {
         if (supervise.isLateFor(timeoutAtMs)) superviseLoop.wake();
       },
@@ -162,14 +166,15 @@ export class Worker {
       supervise.renewNow();
       superviseLoop.wake();
     };
-    const claim = new ClaimActivity(seams, { membership, owned, dispatcher, ahead, leaseMs, onOverdue });
+    const claimer = new Claimer(seams, { membership, owned, dispatcher, leaseMs });
+    const claim = new ClaimActivity(seams, { membership, owned, dispatcher, ahead, claimer, onOverdue });
     const claimLoop = new Loop(seams, claim);
     const housekeepingLoop = new Loop(seams, {
       name: "housekeeping",
       run: () => this.#housekeep(seams),
     });
     const loops = { claimLoop, superviseLoop, housekeepingLoop };
-    return { seams, owned, dispatcher, claim, ...loops, givenUp: giveUp };
+    return { seams, owned, dispatcher, claimer, claim, ...loops, givenUp: giveUp };
   }
 
   async #housekeep(seams: QueueSeams): Promise<number> {
@@ -197,6 +202,7 @@ export class Worker {
     const left = membership.leave(this.queueName).catch(() => {});
     const housekeeping = works.housekeepingLoop.stop();
     await works.claimLoop.stop();
+    await works.claim.finish();
     await Promise.all([left, dispatcher.stop(seams.clock.monotonicMs() + settings.drainLimitMs)]);
     await this.#untilIdle(works, settings.drainLimitMs);
     for (const held of dispatcher.running) held.abort(new DrainedError(held.job.id, settings.drainLimitMs));
@@ -204,7 +210,7 @@ export class Worker {
     for (const held of dispatcher.running) held.give(works.givenUp(held));
     await this.#untilIdle(works, Math.min(settings.leaseMs, settings.drainLimitMs));
     await works.superviseLoop.stop();
-    const isClean = dispatcher.inHand.size === 0 && !works.claim.isUnsure && !works.claim.isLingering;
+    const isClean = dispatcher.inHand.size === 0 && !works.claimer.isUnsure && !works.claimer.isLingering;
     // A round may be long; what it has not done is done by somebody else.
     await Promise.race([housekeeping, seams.clock.sleep(settings.abortGraceMs)]);
     await membership.finish(this.queueName, isClean).catch(() => {});

@@ -110,8 +110,11 @@ test("a claim that began earlier but came to the key later has the higher token"
   await inbox.enqueueMany([1, 2].map((n) => ({ kind: "step", payload: n, ...order })));
   // Claims of the slow connection stop at a gate before they lock anything.
   await world.sql("create table leasehold.gate ()");
-  await world.sql(`create or replace function leasehold.assert_read_committed() returns void language plpgsql as
-    $$ begin if current_setting('application_name') = 'slow' then perform 1 from leasehold.gate; end if; end $$`);
+  await world.sql(`create or replace function leasehold.lock_class(p_table regclass) returns int language plpgsql as $$
+    begin
+      if current_setting('application_name') = 'slow' then perform 1 from leasehold.gate; end if;
+      return (p_table::oid::bigint - 2147483648)::int;
+    end $$`);
   const gatekeeper = await openTransaction(world);
   await gatekeeper.tx.query(`lock table ${world.schema}.gate in access exclusive mode`);
   const url = new URL(world.url);

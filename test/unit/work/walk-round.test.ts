@@ -9,7 +9,8 @@ const pass = (stops: readonly (readonly [number, boolean])[], dueInMs: number | 
   busyElsewhere: 0,
   dueInMs,
   stops: new Map(stops),
-  looked: 0,
+  looked: [],
+  foreign: [],
 });
 
 test("a pass that saw every key is a round by itself", () => {

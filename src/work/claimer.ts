@@ -1,0 +1,182 @@
+import { DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
+import type { Membership } from "../membership/membership.js";
+import type { OwnedBuckets } from "../membership/owned-buckets.js";
+import { type Bookmarks, type ClaimPass, claim, newBookmarks } from "./claim.js";
+import type { Appetite } from "./claim-ahead.js";
+import { ClaimSpan } from "./claim-span.js";
+import type { Dispatcher } from "./dispatch.js";
+import { Fronts } from "./fronts.js";
+import { HeldJob } from "./held-job.js";
+import { type KnownKey, KnownKeys } from "./known-keys.js";
+import type { QueueSeams } from "./queue-seams.js";
+import { leaseDeadlineMs } from "./supervise.js";
+
+export interface ClaimerParts {
+  readonly membership: Membership;
+  readonly owned: OwnedBuckets;
+  readonly dispatcher: Dispatcher;
+  readonly leaseMs: number;
+}
+
+/** Where a pass looks. */
+export interface Look {
+  readonly buckets: readonly number[];
+  /** All buckets that are owned, or the next in turn of them (`isSpan`). */
+  readonly isWhole: boolean;
+  readonly isSpan: boolean;
+  readonly known: readonly KnownKey[] | null;
+}
+
+const markedDead = "55000";
+
+/**
+ * Makes one claim and remembers what helps the next one: where it stopped, how many buckets it took, which keys had more, what may carry our name. All of it may be
+ * forgotten at any time.
+ */
+export class Claimer {
+  readonly #seams: QueueSeams;
+  readonly #parts: ClaimerParts;
+  readonly #bookmarks: Bookmarks;
+  readonly #span = new ClaimSpan();
+  readonly #fronts = new Fronts();
+  readonly #known = new KnownKeys();
+  /** Nobody else has this name, so a bucket that carries it is as this worker left it. */
+  readonly #name: string;
+  /** Tokens of rows whose outcome could not be written; they are ours until their lease has run out. */
+  readonly #lingering = new Map<bigint, number>();
+  /** Where a claim whose answer never came may have left rows under our name. The next pass looks there too and takes them over. */
+  readonly #unsure = new Set<number>();
+
+  constructor(seams: QueueSeams, parts: ClaimerParts) {
+    this.#seams = seams;
+    this.#parts = parts;
+    this.#name = seams.newId();
+    this.#bookmarks = newBookmarks(Math.floor(seams.random.fraction() * seams.settings.buckets));
+  }
+
+  /** True when rows may carry our name that we do not know of. */
+  get isUnsure(): boolean {
+    return this.#unsure.size > 0;
+  }
+
+  /** True when rows may carry our name that we have given up. */
+  get isLingering(): boolean {
+    const nowMs = this.#seams.clock.monotonicMs();
+    return [...this.#lingering.values()].some((untilMs) => untilMs > nowMs);
+  }
+
+  /** The row was started and not settled: its token stays known, so that it is not taken for one that nobody has started. */
+  linger(held: HeldJob): void {
+    this.#lingering.set(held.job.fenceToken, held.deadlineMs + this.#parts.leaseMs);
+  }
+
+  /** The last row in hand of its key has left. */
+  noteLineDone(held: HeldJob): void {
+    const { partitionKey, bucket, seq } = held.job;
+    if (held.isDone) this.#known.remember(partitionKey, bucket, seq);
+  }
+
+  /** For the caller to come back to, when a pass has to be made again. */
+  bookmarks(): Bookmarks {
+    return { ...this.#bookmarks, afterKey: new Map(this.#bookmarks.afterKey) };
+  }
+
+  returnTo(before: Bookmarks): void {
+    this.#bookmarks.nextBucket = before.nextBucket;
+    this.#bookmarks.afterKey.clear();
+    for (const [bucket, key] of before.afterKey) this.#bookmarks.afterKey.set(bucket, key);
+  }
+
+  /** These keys, as far as they are remembered; null when none is. */
+  lookAtKeys(keys: Iterable<string>): Look | null {
+    const known = this.isUnsure ? [] : this.#known.of(keys);
+    return known.length === 0 ? null : this.#lookAt(known);
+  }
+
+  /** Keys of which this worker has had more than it could take, when asking for them is better than walking. */
+  lookAtKnown(nowMs: number): Look | null {
+    const known = this.isUnsure ? [] : this.#known.next(nowMs);
+    return known.length === 0 ? null : this.#lookAt(known);
+  }
+
+  #lookAt(known: readonly KnownKey[]): Look {
+    return { buckets: this.#parts.owned.current, isWhole: false, isSpan: false, known };
+  }
+
+  /** All that are owned, also those where our name may be; only the next few in turn of them while there is more than we can take. */
+  lookAtAll(nowMs: number, how: { readonly isSpan: boolean; readonly isFromFront: boolean }): Look {
+    const { current } = this.#parts.owned;
+    const { afterKey } = this.#bookmarks;
+    if (how.isFromFront) afterKey.clear();
+    if (this.#seams.settings.order === "none") this.#fronts.clearDue(afterKey, nowMs);
+    const buckets = this.isUnsure ? [...new Set([...current, ...this.#unsure])] : current;
+    return { buckets, isWhole: true, isSpan: how.isSpan, known: null };
+  }
+
+  /** These of the owned buckets; null when none of them is owned. */
+  lookAtSome(wanted: ReadonlySet<number>): Look | null {
+    const mine = this.#parts.owned.current.filter((bucket) => wanted.has(bucket));
+    if (mine.length === 0) return null;
+    if (this.#seams.settings.order === "key")
+      for (const bucket of mine) this.#bookmarks.afterKey.delete(bucket);
+    return { buckets: mine, isWhole: false, isSpan: false, known: null };
+  }
+
+  noteSpan(looked: number, isMore: boolean, isFilled: boolean): void {
+    if (isMore) this.#span.note(looked, isFilled);
+    else this.#span.reset();
+  }
+
+  /** Claims, and puts what came into the dispatcher's hands; starts nothing. Null when this worker is marked dead and has to register again. */
+  async claim(look: Look, appetite: Appetite): Promise<ClaimPass | null> {
+    const { membership, dispatcher, leaseMs } = this.#parts;
+    const { buckets, isSpan, known } = look;
+    const startedAtMs = this.#seams.clock.monotonicMs();
+    for (const [token, untilMs] of this.#lingering) if (untilMs < startedAtMs) this.#lingering.delete(token);
+    const positions = new Set(this.#bookmarks.afterKey.keys());
+    try {
+      const pass = await claim(this.#seams, this.#bookmarks, {
+        ...appetite,
+        workerId: membership.settings.id,
+        buckets,
+        ...(isSpan ? { among: (inTurn: readonly number[]) => this.#span.of(inTurn, appetite.limit) } : {}),
+        ...(known === null ? {} : { known }),
+        claimer: this.#name,
+        leaseMs,
+        knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
+      });
+      for (const bucket of pass.looked) this.#unsure.delete(bucket);
+      this.#learn(look, pass, { startedAtMs, positions });
+      const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
+      dispatcher.hold(pass.jobs.map((job) => new HeldJob(job, deadlineMs)));
+      return pass;
+    } catch (error) {
+      this.#known.forgetAll();
+      if (error instanceof DatabaseUnavailableError && error.isAmbiguous)
+        for (const bucket of buckets) this.#unsure.add(bucket);
+      if (!(error instanceof DatabaseRefusedError && error.sqlState === markedDead)) throw error;
+      membership.suspectDeath();
+      return null;
+    }
+  }
+
+  /** Positions, remembered keys, and what it cost to find rows with them and without. */
+  #learn(
+    look: Look,
+    pass: ClaimPass,
+    before: { readonly startedAtMs: number; readonly positions: ReadonlySet<number> },
+  ): void {
+    const nowMs = this.#seams.clock.monotonicMs();
+    const tookMs = nowMs - before.startedAtMs;
+    if (this.#seams.settings.order === "none") {
+      const fronted = pass.looked.filter((bucket) => !before.positions.has(bucket));
+      const owned = this.#parts.owned.current.length;
+      this.#fronts.note({ jobs: pass.jobs, fronted }, this.#bookmarks.afterKey, { tookMs, nowMs, owned });
+      return;
+    }
+    this.#known.forgetIn(pass.foreign);
+    for (const job of pass.jobs) this.#known.forget(job.partitionKey);
+    if (look.known !== null) this.#known.missed(look.known);
+    this.#known.noteCost(look.known === null ? "walk" : "known", { tookMs, nowMs, rows: pass.jobs.length });
+  }
+}

@@ -1,0 +1,120 @@
+import { defaults } from "../settings.js";
+
+/** A key that this claimer has worked on, and up to which seq it was done then. */
+export interface KnownKey {
+  readonly key: string;
+  readonly bucket: number;
+  readonly floor: bigint;
+}
+
+interface Memory {
+  readonly bucket: number;
+  readonly floor: bigint;
+  readonly misses: number;
+}
+
+/**
+ * Keys that this worker has run out of, with the seq up to which they are done: asked for directly they cost the same whatever lies below. Walking from the
+ * front costs more and more while somebody's old snapshot keeps vacuum from removing what is finished (231 ms against 8 for 1 000 rows after 400 000 jobs).
+ *
+ * While both cost about the same the worker walks, so that every key gets its turn. Once walking is dearer by half it is left a tenth of the time. All
+ * of it is for speed: what a remembered seq hides is found by the walk, and the claim itself makes sure that nobody else has taken rows meanwhile.
+ */
+export class KnownKeys {
+  readonly #keys = new Map<string, Memory>();
+  #walkMs: number | null = null;
+  #knownMs: number | null = null;
+  #passes = 0;
+  #walkedAtMs = 0;
+  #lastWalkMs = 0;
+
+  /** The last row in hand of a key has left, completed. */
+  remember(key: string, bucket: number, floor: bigint): void {
+    this.#keys.delete(key); // What was set last comes last.
+    this.#keys.set(key, { bucket, floor, misses: 0 });
+    if (this.#keys.size <= defaults.knownKeysMax) return;
+    for (const oldest of this.#keys.keys()) {
+      this.#keys.delete(oldest);
+      break;
+    }
+  }
+
+  forget(key: string): void {
+    this.#keys.delete(key);
+  }
+
+  forgetAll(): void {
+    this.#keys.clear();
+  }
+
+  /** Somebody else has taken rows of these buckets. */
+  forgetIn(buckets: readonly number[]): void {
+    if (buckets.length === 0 || this.#keys.size === 0) return;
+    const foreign = new Set(buckets);
+    for (const [key, { bucket }] of this.#keys) if (foreign.has(bucket)) this.#keys.delete(key);
+  }
+
+  /** What is remembered of these. */
+  of(keys: Iterable<string>): readonly KnownKey[] {
+    const known: KnownKey[] = [];
+    for (const key of keys) {
+      const memory = this.#keys.get(key);
+      if (memory !== undefined) known.push({ key, bucket: memory.bucket, floor: memory.floor });
+    }
+    return known;
+  }
+
+  /** The keys to ask for now; none when it is time to walk. They count as asked for until missed() or remember() says otherwise. */
+  next(nowMs: number): readonly KnownKey[] {
+    this.#passes++;
+    if (this.#keys.size < defaults.spanBucketsMin || !this.#isWorth(nowMs)) return [];
+    const known: KnownKey[] = [];
+    for (const [key, { bucket, floor }] of this.#keys) {
+      known.push({ key, bucket, floor });
+      if (known.length >= defaults.knownKeysPerPass) break;
+    }
+    return known;
+  }
+
+  /** These were asked for and had nothing; after a few times they are left to the walk. */
+  missed(keys: readonly KnownKey[]): void {
+    for (const { key } of keys) {
+      const memory = this.#keys.get(key);
+      if (memory === undefined) continue;
+      this.#keys.delete(key);
+      if (memory.misses + 1 < defaults.knownMissesMax)
+        this.#keys.set(key, { ...memory, misses: memory.misses + 1 });
+    }
+  }
+
+  /** What a pass cost, and how many rows it brought. */
+  noteCost(
+    sort: "walk" | "known",
+    cost: { readonly tookMs: number; readonly nowMs: number; readonly rows: number },
+  ): void {
+    const { tookMs, nowMs, rows } = cost;
+    if (sort === "walk") {
+      this.#walkedAtMs = nowMs;
+      this.#lastWalkMs = tookMs;
+    }
+    if (rows === 0) return;
+    const each = tookMs / rows;
+    const before = sort === "walk" ? this.#walkMs : this.#knownMs;
+    const average = before === null ? each : before + weight * (each - before);
+    if (sort === "walk") this.#walkMs = average;
+    else this.#knownMs = average;
+  }
+
+  #isWorth(nowMs: number): boolean {
+    if (this.#knownMs === null || this.#walkMs === null) return this.#passes % triesEach === 0;
+    if (this.#walkMs < this.#knownMs * dearer) return this.#passes % triesEach === 0;
+    const restMs = (this.#lastWalkMs * (1 - defaults.walkShare)) / defaults.walkShare;
+    return nowMs - this.#walkedAtMs < restMs;
+  }
+}
+
+/** Averages follow the last five passes or so. */
+const weight = 0.2;
+const dearer = 1.5;
+/** While walking is as good, one pass in so many asks for known keys, to know what that would cost. */
+const triesEach = 16;

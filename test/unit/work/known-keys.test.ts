@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { defaults } from "../../../src/settings.js";
+import { KnownKeys } from "../../../src/work/known-keys.js";
+
+const filled = (count: number): KnownKeys => {
+  const known = new KnownKeys();
+  for (let i = 0; i < count; i++) known.remember(`key-${i}`, i % 10, BigInt(i));
+  return known;
+};
+
+/** Costs of passes as they are while an old snapshot is held: walking is dear. */
+const worn = (known: KnownKeys, nowMs: number): void => {
+  known.noteCost("known", { tookMs: 5, nowMs, rows: 500 });
+  known.noteCost("walk", { tookMs: 100, nowMs, rows: 500 });
+};
+
+const asked = (known: KnownKeys, passes: number, nowMs = 0): number => {
+  let count = 0;
+  for (let i = 0; i < passes; i++) if (known.next(nowMs).length > 0) count++;
+  return count;
+};
+
+test("while walking is as good, one pass in sixteen asks for known keys", () => {
+  const known = filled(100);
+  expect(asked(known, 64)).toBe(4);
+  known.noteCost("known", { tookMs: 5, nowMs: 0, rows: 500 });
+  known.noteCost("walk", { tookMs: 6, nowMs: 0, rows: 500 });
+  expect(asked(known, 64)).toBe(4);
+});
+
+test("once walking is dear it gets a tenth of the time", () => {
+  const known = filled(100);
+  worn(known, 1_000);
+  expect(known.next(1_001).length).toBe(100);
+  expect(known.next(1_899).length).toBe(100);
+  expect(known.next(1_901)).toEqual([]);
+});
+
+test("keys are asked for in the order in which they were left, and no more than a pass may ask for", () => {
+  const known = filled(defaults.knownKeysPerPass + 50);
+  worn(known, 0);
+  known.remember("key-0", 0, 99n);
+  const first = known.next(1);
+  expect(first).toHaveLength(defaults.knownKeysPerPass);
+  expect(first[0]).toEqual({ key: "key-1", bucket: 1, floor: 1n });
+  expect(known.of(["key-0"])).toEqual([{ key: "key-0", bucket: 0, floor: 99n }]);
+});
+
+test("a key that had nothing a few times is left to the walk", () => {
+  const known = filled(20);
+  worn(known, 0);
+  for (let i = 0; i < defaults.knownMissesMax; i++) {
+    expect(known.next(1)).toHaveLength(20);
+    known.missed(known.next(1));
+  }
+  expect(known.next(1)).toEqual([]);
+});
+
+test("what others have taken from is forgotten, and the oldest key when there are too many", () => {
+  const known = filled(100);
+  worn(known, 0);
+  known.forgetIn([3, 4]);
+  expect(known.next(1)).toHaveLength(80);
+  known.forget("key-0");
+  expect(known.of(["key-0", "key-1"]).map(({ key }) => key)).toEqual(["key-1"]);
+  for (let i = 0; i <= defaults.knownKeysMax; i++) known.remember(`other-${i}`, 0, 0n);
+  expect(known.of(["key-1", "other-0", `other-${defaults.knownKeysMax}`])).toHaveLength(1);
+  known.forgetAll();
+  expect(known.next(1)).toEqual([]);
+});
