@@ -142,7 +142,7 @@ export class ClaimActivity implements Activity {
       this.#isMore = true;
       return defaults.pollIdleMs;
     }
-    return this.#send(this.#whereToLook(nowMs), appetite);
+    return this.#send(this.#whereToLook(nowMs, appetite), appetite);
   }
 
   #send(look: Look, appetite: Appetite): Attempt {
@@ -181,7 +181,7 @@ export class ClaimActivity implements Activity {
   }
 
   /** All that are owned, or only those of a wake while the next full pass is not due, or only keys that are known to have had more. */
-  #whereToLook(nowMs: number): Look {
+  #whereToLook(nowMs: number, appetite: Appetite): Look {
     const { claimer, dispatcher } = this.#parts;
     if (this.#woken === "all") this.#wanted = null; // What is owned may have changed.
     if (this.#wanted !== null && dispatcher.reservedFree > 0) {
@@ -190,7 +190,7 @@ export class ClaimActivity implements Activity {
     }
     const woken = this.#woken;
     if (this.#isMore && woken !== "all" && this.#seams.settings.order === "key") {
-      const known = claimer.lookAtKnown(nowMs);
+      const known = claimer.lookAtKnown(nowMs, appetite);
       if (known !== null) return known;
     }
     this.#woken = null;

@@ -1,6 +1,7 @@
 import { DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
 import type { Membership } from "../membership/membership.js";
 import type { OwnedBuckets } from "../membership/owned-buckets.js";
+import { defaults } from "../settings.js";
 import { type Bookmarks, type ClaimPass, claim, newBookmarks } from "./claim.js";
 import type { Appetite } from "./claim-ahead.js";
 import { ClaimSpan } from "./claim-span.js";
@@ -72,8 +73,8 @@ export class Claimer {
 
   /** The last row in hand of its key has left. */
   noteLineDone(held: HeldJob): void {
-    const { partitionKey, bucket, seq } = held.job;
-    if (held.isDone) this.#known.remember(partitionKey, bucket, seq);
+    const { partitionKey: key, bucket, seq: floor } = held.job;
+    if (held.isDone) this.#known.remember({ key, bucket, floor }, this.#seams.clock.monotonicMs());
   }
 
   /** For the caller to come back to, when a pass has to be made again. */
@@ -94,8 +95,9 @@ export class Claimer {
   }
 
   /** Keys of which this worker has had more than it could take, when asking for them is better than walking. */
-  lookAtKnown(nowMs: number): Look | null {
-    const known = this.isUnsure ? [] : this.#known.next(nowMs);
+  lookAtKnown(nowMs: number, appetite: Appetite): Look | null {
+    const keysMax = Math.min(defaults.knownKeysPerPass, 1 + Math.ceil((2 * appetite.limit) / appetite.run));
+    const known = this.isUnsure ? [] : this.#known.next(nowMs, keysMax);
     return known.length === 0 ? null : this.#lookAt(known);
   }
 
@@ -146,7 +148,7 @@ export class Claimer {
         knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
       });
       for (const bucket of pass.looked) this.#unsure.delete(bucket);
-      this.#learn(look, pass, { startedAtMs, positions });
+      this.#learn(look, pass, { startedAtMs, positions, limit: appetite.limit });
       const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
       dispatcher.hold(pass.jobs.map((job) => new HeldJob(job, deadlineMs)));
       return pass;
@@ -164,7 +166,11 @@ export class Claimer {
   #learn(
     look: Look,
     pass: ClaimPass,
-    before: { readonly startedAtMs: number; readonly positions: ReadonlySet<number> },
+    before: {
+      readonly startedAtMs: number;
+      readonly positions: ReadonlySet<number>;
+      readonly limit: number;
+    },
   ): void {
     const nowMs = this.#seams.clock.monotonicMs();
     const tookMs = nowMs - before.startedAtMs;
@@ -176,7 +182,8 @@ export class Claimer {
     }
     this.#known.forgetIn(pass.foreign);
     for (const job of pass.jobs) this.#known.forget(job.partitionKey);
-    if (look.known !== null) this.#known.missed(look.known);
+    // A pass that was filled has not visited them all.
+    if (look.known !== null && pass.jobs.length < before.limit) this.#known.missed(look.known, nowMs);
     this.#known.noteCost(look.known === null ? "walk" : "known", { tookMs, nowMs, rows: pass.jobs.length });
   }
 }

@@ -119,10 +119,15 @@ async function keepQueue(
 
 /**
  * The backstop for rows whose bucket nobody claims from: a claim of no rows gives back what was lost on its way. Goes through all keys of
- * the queue, or as far as it may in one round.
+ * the queue, or as far as it may in one round: it stops after half a second, because a held snapshot can make every look from the front dear.
  */
 async function sweepLeases(seams: HousekeepingSeams, bind: Binder, buckets: number): Promise<void> {
-  for (let first = 0; first < buckets; first += defaults.sweepBucketsPerCall) {
+  const slices = Math.ceil(buckets / defaults.sweepBucketsPerCall);
+  // Where it begins changes with the time, so that a round which is cut short does not always leave out the same buckets.
+  const start = Math.floor(seams.clock.epochMs() / 1_000) % slices;
+  const untilMs = seams.clock.monotonicMs() + defaults.sweepMsMax;
+  for (let slice = 0; slice < slices && seams.clock.monotonicMs() < untilMs; slice++) {
+    const first = ((start + slice) % slices) * defaults.sweepBucketsPerCall;
     const length = Math.min(defaults.sweepBucketsPerCall, buckets - first);
     let next = new Map(Array.from({ length }, (_, i) => [first + i, ""]));
     for (let pass = 0; pass < defaults.sweepPassesMax && next.size > 0; pass++) {

@@ -10,7 +10,8 @@ export interface KnownKey {
 interface Memory {
   readonly bucket: number;
   readonly floor: bigint;
-  readonly misses: number;
+  /** Since when it has had nothing. */
+  readonly emptySinceMs: number;
 }
 
 /**
@@ -29,9 +30,9 @@ export class KnownKeys {
   #lastWalkMs = 0;
 
   /** The last row in hand of a key has left, completed. */
-  remember(key: string, bucket: number, floor: bigint): void {
+  remember({ key, bucket, floor }: KnownKey, nowMs: number): void {
     this.#keys.delete(key); // What was set last comes last.
-    this.#keys.set(key, { bucket, floor, misses: 0 });
+    this.#keys.set(key, { bucket, floor, emptySinceMs: nowMs });
     if (this.#keys.size <= defaults.knownKeysMax) return;
     for (const oldest of this.#keys.keys()) {
       this.#keys.delete(oldest);
@@ -64,26 +65,25 @@ export class KnownKeys {
     return known;
   }
 
-  /** The keys to ask for now; none when it is time to walk. They count as asked for until missed() or remember() says otherwise. */
-  next(nowMs: number): readonly KnownKey[] {
+  /** At most so many keys to ask for now; none when it is time to walk. */
+  next(nowMs: number, keysMax: number): readonly KnownKey[] {
     this.#passes++;
     if (this.#keys.size < defaults.spanBucketsMin || !this.#isWorth(nowMs)) return [];
     const known: KnownKey[] = [];
     for (const [key, { bucket, floor }] of this.#keys) {
       known.push({ key, bucket, floor });
-      if (known.length >= defaults.knownKeysPerPass) break;
+      if (known.length >= keysMax) break;
     }
     return known;
   }
 
-  /** These were asked for and had nothing; after a few times they are left to the walk. */
-  missed(keys: readonly KnownKey[]): void {
+  /** These were asked for, visited, and had nothing: they come last now, and after a while they are left to the walk. */
+  missed(keys: readonly KnownKey[], nowMs: number): void {
     for (const { key } of keys) {
       const memory = this.#keys.get(key);
       if (memory === undefined) continue;
       this.#keys.delete(key);
-      if (memory.misses + 1 < defaults.knownMissesMax)
-        this.#keys.set(key, { ...memory, misses: memory.misses + 1 });
+      if (nowMs - memory.emptySinceMs < defaults.knownIdleMs) this.#keys.set(key, memory);
     }
   }
 
@@ -97,7 +97,7 @@ export class KnownKeys {
       this.#walkedAtMs = nowMs;
       this.#lastWalkMs = tookMs;
     }
-    if (rows === 0) return;
+    if (rows < rowsMin) return;
     const each = tookMs / rows;
     const before = sort === "walk" ? this.#walkMs : this.#knownMs;
     const average = before === null ? each : before + weight * (each - before);
@@ -116,5 +116,7 @@ export class KnownKeys {
 /** Averages follow the last five passes or so. */
 const weight = 0.2;
 const dearer = 1.5;
+/** A pass that brought fewer rows says little about what a row costs. */
+const rowsMin = 100;
 /** While walking is as good, one pass in so many asks for known keys, to know what that would cost. */
 const triesEach = 16;

@@ -4,7 +4,7 @@ import { KnownKeys } from "../../../src/work/known-keys.js";
 
 const filled = (count: number): KnownKeys => {
   const known = new KnownKeys();
-  for (let i = 0; i < count; i++) known.remember(`key-${i}`, i % 10, BigInt(i));
+  for (let i = 0; i < count; i++) known.remember({ key: `key-${i}`, bucket: i % 10, floor: BigInt(i) }, 0);
   return known;
 };
 
@@ -16,7 +16,7 @@ const worn = (known: KnownKeys, nowMs: number): void => {
 
 const asked = (known: KnownKeys, passes: number, nowMs = 0): number => {
   let count = 0;
-  for (let i = 0; i < passes; i++) if (known.next(nowMs).length > 0) count++;
+  for (let i = 0; i < passes; i++) if (known.next(nowMs, 1_000).length > 0) count++;
   return count;
 };
 
@@ -31,40 +31,43 @@ test("while walking is as good, one pass in sixteen asks for known keys", () => 
 test("once walking is dear it gets a tenth of the time", () => {
   const known = filled(100);
   worn(known, 1_000);
-  expect(known.next(1_001).length).toBe(100);
-  expect(known.next(1_899).length).toBe(100);
-  expect(known.next(1_901)).toEqual([]);
+  expect(known.next(1_001, 1_000).length).toBe(100);
+  expect(known.next(1_899, 1_000).length).toBe(100);
+  expect(known.next(1_901, 1_000)).toEqual([]);
 });
 
-test("keys are asked for in the order in which they were left, and no more than a pass may ask for", () => {
-  const known = filled(defaults.knownKeysPerPass + 50);
+test("keys are asked for in the order in which they were left, and no more than wanted", () => {
+  const known = filled(250);
   worn(known, 0);
-  known.remember("key-0", 0, 99n);
-  const first = known.next(1);
-  expect(first).toHaveLength(defaults.knownKeysPerPass);
+  known.remember({ key: "key-0", bucket: 0, floor: 99n }, 0);
+  const first = known.next(1, 200);
+  expect(first).toHaveLength(200);
   expect(first[0]).toEqual({ key: "key-1", bucket: 1, floor: 1n });
   expect(known.of(["key-0"])).toEqual([{ key: "key-0", bucket: 0, floor: 99n }]);
 });
 
-test("a key that had nothing a few times is left to the walk", () => {
+test("a key that has had nothing for a while is left to the walk", () => {
   const known = filled(20);
   worn(known, 0);
-  for (let i = 0; i < defaults.knownMissesMax; i++) {
-    expect(known.next(1)).toHaveLength(20);
-    known.missed(known.next(1));
-  }
-  expect(known.next(1)).toEqual([]);
+  known.missed(known.next(1, 1_000), defaults.knownIdleMs - 1);
+  known.remember({ key: "key-3", bucket: 3, floor: 9n }, defaults.knownIdleMs);
+  worn(known, defaults.knownIdleMs);
+  known.missed(known.of(Array.from({ length: 20 }, (_, i) => `key-${i}`)), defaults.knownIdleMs);
+  expect(known.of(Array.from({ length: 20 }, (_, i) => `key-${i}`))).toEqual([
+    { key: "key-3", bucket: 3, floor: 9n },
+  ]);
 });
 
 test("what others have taken from is forgotten, and the oldest key when there are too many", () => {
   const known = filled(100);
   worn(known, 0);
   known.forgetIn([3, 4]);
-  expect(known.next(1)).toHaveLength(80);
+  expect(known.next(1, 1_000)).toHaveLength(80);
   known.forget("key-0");
   expect(known.of(["key-0", "key-1"]).map(({ key }) => key)).toEqual(["key-1"]);
-  for (let i = 0; i <= defaults.knownKeysMax; i++) known.remember(`other-${i}`, 0, 0n);
+  for (let i = 0; i <= defaults.knownKeysMax; i++)
+    known.remember({ key: `other-${i}`, bucket: 0, floor: 0n }, 0);
   expect(known.of(["key-1", "other-0", `other-${defaults.knownKeysMax}`])).toHaveLength(1);
   known.forgetAll();
-  expect(known.next(1)).toEqual([]);
+  expect(known.next(1, 1_000)).toEqual([]);
 });
