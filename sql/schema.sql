@@ -418,7 +418,7 @@ begin
     return;
   end if;
   if p_limit > 0 then
-    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer);
+    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer, v_keys is null);
     return query select null::uuid, null::bigint, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
       null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text from unnest(v_foreign) f(bucket);
     if v_foreign is not null and v_keys is not null then
@@ -906,7 +906,7 @@ AS $function$
   select 1024 + (pg_catalog.hashtextextended(p_key, 1) & 1023)::int
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_take_turns(p_buckets integer[], p_claimer text)
+CREATE OR REPLACE FUNCTION leasehold.inbox_take_turns(p_buckets integer[], p_claimer text, p_takes boolean)
  RETURNS integer[]
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -919,7 +919,7 @@ declare
 begin
   select array_agg(distinct b.bucket) into v_foreign from unnest(p_buckets) b(bucket)
   where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.claimer = p_claimer);
-  if v_foreign is null then return null; end if;
+  if v_foreign is null or not p_takes then return v_foreign; end if;
   insert into leasehold.inbox_turns as t (partition_bucket, claimer)
   select f.bucket, p_claimer from unnest(v_foreign) f(bucket) order by f.bucket
   on conflict (partition_bucket) do update set claimer = excluded.claimer;

@@ -160,15 +160,17 @@ begin
 end
 $$;
 
--- Writes the claimer's name over those of others and tells the buckets where that was so (null: nowhere). For buckets whose lock the caller holds.
-create or replace function leasehold.inbox_take_turns(p_buckets int[], p_claimer text) returns int[]
+-- Tells the buckets that carry another name than the claimer's (null: none does) and, for who looks from the front, writes his over it. For buckets whose lock
+-- the caller holds.
+drop function if exists leasehold.inbox_take_turns(int[], text);
+create or replace function leasehold.inbox_take_turns(p_buckets int[], p_claimer text, p_takes boolean) returns int[]
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 declare
   v_foreign int[];
 begin
   select array_agg(distinct b.bucket) into v_foreign from unnest(p_buckets) b(bucket)
   where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.claimer = p_claimer);
-  if v_foreign is null then return null; end if;
+  if v_foreign is null or not p_takes then return v_foreign; end if;
   insert into leasehold.inbox_turns as t (partition_bucket, claimer)
   select f.bucket, p_claimer from unnest(v_foreign) f(bucket) order by f.bucket
   on conflict (partition_bucket) do update set claimer = excluded.claimer;

@@ -52,7 +52,7 @@ begin
     return;
   end if;
   if p_limit > 0 then
-    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer);
+    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer, v_keys is null);
     return query select null::uuid, null::bigint, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
       null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text from unnest(v_foreign) f(bucket);
     if v_foreign is not null and v_keys is not null then

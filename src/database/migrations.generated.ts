@@ -831,15 +831,17 @@ begin
 end
 $$;
 
--- Writes the claimer's name over those of others and tells the buckets where that was so (null: nowhere). For buckets whose lock the caller holds.
-create or replace function leasehold.inbox_take_turns(p_buckets int[], p_claimer text) returns int[]
+-- Tells the buckets that carry another name than the claimer's (null: none does) and, for who looks from the front, writes his over it. For buckets whose lock
+-- the caller holds.
+drop function if exists leasehold.inbox_take_turns(int[], text);
+create or replace function leasehold.inbox_take_turns(p_buckets int[], p_claimer text, p_takes boolean) returns int[]
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 declare
   v_foreign int[];
 begin
   select array_agg(distinct b.bucket) into v_foreign from unnest(p_buckets) b(bucket)
   where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.claimer = p_claimer);
-  if v_foreign is null then return null; end if;
+  if v_foreign is null or not p_takes then return v_foreign; end if;
   insert into leasehold.inbox_turns as t (partition_bucket, claimer)
   select f.bucket, p_claimer from unnest(v_foreign) f(bucket) order by f.bucket
   on conflict (partition_bucket) do update set claimer = excluded.claimer;
@@ -987,7 +989,7 @@ begin
     return;
   end if;
   if p_limit > 0 then
-    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer);
+    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer, v_keys is null);
     return query select null::uuid, null::bigint, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
       null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text from unnest(v_foreign) f(bucket);
     if v_foreign is not null and v_keys is not null then
@@ -1601,7 +1603,7 @@ begin
     grant select, insert, update on leasehold.inbox_turns to leasehold_worker;
     grant execute on function
       leasehold.inbox_walk(int[], text[], text[], bigint[], int, int, int, int, int, text, bigint[], text[], timestamptz),
-      leasehold.inbox_take_turns(int[], text), leasehold.inbox_lock_runs(tid[], int[], timestamptz),
+      leasehold.inbox_take_turns(int[], text, boolean), leasehold.inbox_lock_runs(tid[], int[], timestamptz),
       leasehold.inbox_check(int[], text[], int, text, bigint[], text[], timestamptz),
       leasehold.inbox_remember(int[], text[], bigint[]),
       leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;

@@ -90,19 +90,23 @@ export class Claimer {
 
   /** These keys, as far as they are remembered; null when none is. */
   lookAtKeys(keys: Iterable<string>): Look | null {
-    const known = this.isUnsure ? [] : this.#known.of(keys);
-    return known.length === 0 ? null : this.#lookAt(known);
+    return this.#lookAt(this.isUnsure ? [] : this.#known.of(keys));
   }
 
   /** Keys of which this worker has had more than it could take, when asking for them is better than walking. */
   lookAtKnown(nowMs: number, appetite: Appetite): Look | null {
     const keysMax = Math.min(defaults.knownKeysPerPass, 1 + Math.ceil((2 * appetite.limit) / appetite.run));
-    const known = this.isUnsure ? [] : this.#known.next(nowMs, keysMax);
-    return known.length === 0 ? null : this.#lookAt(known);
+    return this.#lookAt(this.isUnsure ? [] : this.#known.next(nowMs, keysMax));
   }
 
-  #lookAt(known: readonly KnownKey[]): Look {
-    return { buckets: this.#parts.owned.current, isWhole: false, isSpan: false, known };
+  /** Keys of buckets that have gone to others are theirs. */
+  #lookAt(known: readonly KnownKey[]): Look | null {
+    const buckets = this.#parts.owned.current;
+    const owned = new Set(buckets);
+    const mine = known.filter(({ bucket }) => owned.has(bucket));
+    if (mine.length < known.length)
+      for (const { key, bucket } of known) if (!owned.has(bucket)) this.#known.forget(key);
+    return mine.length === 0 ? null : { buckets, isWhole: false, isSpan: false, known: mine };
   }
 
   /** All that are owned, also those where our name may be; only the next few in turn of them while there is more than we can take. */

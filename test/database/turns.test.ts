@@ -72,6 +72,8 @@ test("a row below what a claimer remembers, in process with somebody else, keeps
   const answers = await claimAs("a", world, first);
   expect(jobsIn(answers)).toEqual([]);
   expect(isTurn(answers)).toBe(true);
+  // To ask is not to take: the bucket stays the other's.
+  expect(isTurn(await claimAs("b", world, null))).toBe(false);
 });
 
 test("who looks from the front hears that somebody else took rows, once, and sees what he has in process", async () => {
