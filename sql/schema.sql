@@ -104,7 +104,7 @@ create table leasehold.inbox_hot_keys (
 
 create table leasehold.inbox_turns (
   partition_bucket integer not null,
-  claimer text not null,
+  turn bigint not null,
   constraint inbox_turns_pkey PRIMARY KEY (partition_bucket)
 ) with (fillfactor=50);
 
@@ -384,7 +384,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_claim(p_worker text, p_buckets integer[], p_after text[], p_limit integer, p_run integer, p_retries integer, p_suspects integer, p_lease_ms bigint, p_known bigint[], p_now timestamp with time zone, p_keys text[] DEFAULT NULL::text[], p_floors bigint[] DEFAULT NULL::bigint[], p_claimer text DEFAULT ''::text)
+CREATE OR REPLACE FUNCTION leasehold.inbox_claim(p_worker text, p_buckets integer[], p_after text[], p_limit integer, p_run integer, p_retries integer, p_suspects integer, p_lease_ms bigint, p_known bigint[], p_now timestamp with time zone, p_keys text[] DEFAULT NULL::text[], p_floors bigint[] DEFAULT NULL::bigint[], p_turns bigint[] DEFAULT NULL::bigint[])
  RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -400,27 +400,28 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
   v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[];
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint;
   w record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
   if p_keys is null then
-    select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
-    from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+    select array_agg(b.bucket), array_agg(coalesce(b.after, '')), array_agg(b.turn) into v_buckets, v_after, v_turns
+    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn) where pg_try_advisory_xact_lock(v_class, b.bucket);
   else
-    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
-    from unnest(p_buckets, p_keys, p_floors) as k(bucket, key, floor) where pg_try_advisory_xact_lock(v_class, k.bucket);
+    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor), array_agg(k.turn) into v_buckets, v_keys, v_floors, v_turns
+    from unnest(p_buckets, p_keys, p_floors, p_turns) as k(bucket, key, floor, turn) where pg_try_advisory_xact_lock(v_class, k.bucket);
   end if;
   if v_buckets is null then
     return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
     return;
   end if;
   if p_limit > 0 then
-    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer, v_keys is null);
-    return query select null::uuid, null::bigint, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
-      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text from unnest(v_foreign) f(bucket);
+    select t.foreign_buckets, t.new_turn into v_foreign, v_turn from leasehold.inbox_take_turns(v_buckets, v_turns, v_keys is null, p_turns is not null) t;
+    return query select null::uuid, v_turn, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
+      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text
+      from unnest(v_foreign) f(bucket) where p_turns is not null;
     if v_foreign is not null and v_keys is not null then
       select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
       from unnest(v_buckets, v_keys, v_floors) as k(bucket, key, floor) where k.bucket <> all(v_foreign);
@@ -906,24 +907,23 @@ AS $function$
   select 1024 + (pg_catalog.hashtextextended(p_key, 1) & 1023)::int
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_take_turns(p_buckets integer[], p_claimer text, p_takes boolean)
- RETURNS integer[]
+CREATE OR REPLACE FUNCTION leasehold.inbox_take_turns(p_buckets integer[], p_turns bigint[], p_takes boolean, p_remembers boolean, OUT foreign_buckets integer[], OUT new_turn bigint)
+ RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
 AS $function$
-declare
-  v_foreign int[];
+#variable_conflict use_column
 begin
-  select array_agg(distinct b.bucket) into v_foreign from unnest(p_buckets) b(bucket)
-  where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.claimer = p_claimer);
-  if v_foreign is null or not p_takes then return v_foreign; end if;
-  insert into leasehold.inbox_turns as t (partition_bucket, claimer)
-  select f.bucket, p_claimer from unnest(v_foreign) f(bucket) order by f.bucket
-  on conflict (partition_bucket) do update set claimer = excluded.claimer;
-  return v_foreign;
+  select array_agg(distinct b.bucket) into foreign_buckets from unnest(p_buckets, p_turns) b(bucket, turn)
+  where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.turn = coalesce(b.turn, 0));
+  if foreign_buckets is null or not p_takes then return; end if;
+  new_turn := case when p_remembers then nextval('leasehold.lease_tokens') else 0 end;
+  insert into leasehold.inbox_turns as t (partition_bucket, turn)
+  select f.bucket, new_turn from unnest(foreign_buckets) f(bucket) order by f.bucket
+  on conflict (partition_bucket) do update set turn = excluded.turn;
 end
 $function$;
 

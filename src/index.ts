@@ -42,7 +42,6 @@ export { defaults } from "./settings.js";
 export type { ClaimOptions } from "./work/claim.js";
 export type { Enqueued } from "./work/enqueue.js";
 export type { Handler, Handlers, KindRules, Middleware } from "./work/handlers.js";
-
 export type { HousekeepingReport } from "./work/housekeeping.js";
 export type { AttemptError, ClaimedJob, JobRecord, JobStatus, WorkingJob } from "./work/job.js";
 export type { EnqueueOptions } from "./work/new-job.js";

@@ -18,13 +18,13 @@ begin
     leasehold.inbox_complete(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_complete_each(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
-    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text) to leasehold_worker;
+    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
     grant select, insert, update, delete on leasehold.inbox_hot_keys to leasehold_worker;
     grant select, insert, update on leasehold.inbox_turns to leasehold_worker;
     grant execute on function
       leasehold.inbox_walk(int[], text[], text[], bigint[], int, int, int, int, int, text, bigint[], text[], timestamptz),
-      leasehold.inbox_take_turns(int[], text, boolean), leasehold.inbox_lock_runs(tid[], int[], timestamptz),
+      leasehold.inbox_take_turns(int[], bigint[], boolean, boolean), leasehold.inbox_lock_runs(tid[], int[], timestamptz),
       leasehold.inbox_check(int[], text[], int, text, bigint[], text[], timestamptz),
       leasehold.inbox_remember(int[], text[], bigint[]),
       leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;

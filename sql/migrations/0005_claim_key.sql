@@ -29,12 +29,12 @@ create table if not exists leasehold.inbox_hot_keys (
   primary key (partition_bucket, partition_key)
 ) with (fillfactor = 50);
 
--- Who took rows of a bucket last. A claimer who finds his own name knows that nobody else has taken any since, so that what he remembers of the bucket's keys
--- still holds: a row that appeared below a remembered seq can't be in process anywhere but with him. Whoever finds another name writes his own, looks from the
--- front, and forgets what he remembered. Read and written under the bucket's lock.
+-- Which turn a bucket is in. A number is drawn whenever rows are about to be taken by somebody who does not know the present one, so a claimer who names it knows
+-- that nobody else has taken any since, whatever answers were lost or statements came late: what he remembers of the bucket's keys still holds, and a row that appeared below
+-- a remembered seq can't be in process anywhere but with him. 0: the last one remembers nothing. Read and written under the bucket's lock.
 create table if not exists leasehold.inbox_turns (
   partition_bucket int primary key,
-  claimer text not null
+  turn bigint not null
 ) with (fillfactor = 50);
 
 -- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
@@ -160,21 +160,20 @@ begin
 end
 $$;
 
--- Tells the buckets that carry another name than the claimer's (null: none does) and, for who looks from the front, writes his over it. For buckets whose lock
--- the caller holds.
-drop function if exists leasehold.inbox_take_turns(int[], text);
-create or replace function leasehold.inbox_take_turns(p_buckets int[], p_claimer text, p_takes boolean) returns int[]
+-- Tells the buckets that are in another turn than the caller names (null: none is) and begins a new one there for who looks from the front (p_takes): its number, or 0
+-- when he names none because he remembers nothing. For buckets whose lock the caller holds.
+create or replace function leasehold.inbox_take_turns(p_buckets int[], p_turns bigint[], p_takes boolean, p_remembers boolean,
+  out foreign_buckets int[], out new_turn bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
-declare
-  v_foreign int[];
+#variable_conflict use_column
 begin
-  select array_agg(distinct b.bucket) into v_foreign from unnest(p_buckets) b(bucket)
-  where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.claimer = p_claimer);
-  if v_foreign is null or not p_takes then return v_foreign; end if;
-  insert into leasehold.inbox_turns as t (partition_bucket, claimer)
-  select f.bucket, p_claimer from unnest(v_foreign) f(bucket) order by f.bucket
-  on conflict (partition_bucket) do update set claimer = excluded.claimer;
-  return v_foreign;
+  select array_agg(distinct b.bucket) into foreign_buckets from unnest(p_buckets, p_turns) b(bucket, turn)
+  where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.turn = coalesce(b.turn, 0));
+  if foreign_buckets is null or not p_takes then return; end if;
+  new_turn := case when p_remembers then nextval('leasehold.lease_tokens') else 0 end;
+  insert into leasehold.inbox_turns as t (partition_bucket, turn)
+  select f.bucket, new_turn from unnest(foreign_buckets) f(bucket) order by f.bucket
+  on conflict (partition_bucket) do update set turn = excluded.turn;
 end
 $$;
 

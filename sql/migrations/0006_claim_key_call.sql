@@ -4,11 +4,12 @@
 -- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs. With a bucket they tell the
 -- last key that the walk saw in it, for the caller to start after it next time (p_after). Without a bucket, one row tells what was left:
 -- in `attempts` the retries beyond p_retries, in `crashes` the keys and buckets at work elsewhere, in `seq` in how many ms the
--- next row falls due, as far as the walk saw. A row with a bucket and the kind `turn`: somebody else took rows of this bucket since this claimer did.
+-- next row falls due, as far as the walk saw. A row with a bucket and the kind `turn`: the bucket was in another turn than the caller named,
+-- and is now in that of `seq`; without one the keys of this bucket were not visited.
 --
 --   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
 --   p_keys, p_floors     when given, one bucket, key and seq each: only these keys are visited, from beyond that seq (0005)
---   p_claimer            a name that this claimer alone has, for as long as it remembers anything; '' for those who remember nothing
+--   p_turns              the turn that the caller knows of each bucket, or remembers with each key; null for who remembers nothing
 --   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
 --   p_retries            how many of them may have attempts behind them: such a row is claimed into a free slot, not ahead
 --   p_suspects           how many may have crashed their worker twice or more: one at a time, so that innocents do not pay
@@ -18,10 +19,10 @@
 -- between its look and its write.
 
 drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
-drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text);
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
-  p_floors bigint[] default null, p_claimer text default '')
+  p_floors bigint[] default null, p_turns bigint[] default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -34,27 +35,28 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
   v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[];
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint;
   w record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
   if p_keys is null then
-    select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
-    from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+    select array_agg(b.bucket), array_agg(coalesce(b.after, '')), array_agg(b.turn) into v_buckets, v_after, v_turns
+    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn) where pg_try_advisory_xact_lock(v_class, b.bucket);
   else
-    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
-    from unnest(p_buckets, p_keys, p_floors) as k(bucket, key, floor) where pg_try_advisory_xact_lock(v_class, k.bucket);
+    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor), array_agg(k.turn) into v_buckets, v_keys, v_floors, v_turns
+    from unnest(p_buckets, p_keys, p_floors, p_turns) as k(bucket, key, floor, turn) where pg_try_advisory_xact_lock(v_class, k.bucket);
   end if;
   if v_buckets is null then
     return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
     return;
   end if;
   if p_limit > 0 then
-    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer, v_keys is null);
-    return query select null::uuid, null::bigint, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
-      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text from unnest(v_foreign) f(bucket);
+    select t.foreign_buckets, t.new_turn into v_foreign, v_turn from leasehold.inbox_take_turns(v_buckets, v_turns, v_keys is null, p_turns is not null) t;
+    return query select null::uuid, v_turn, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
+      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text
+      from unnest(v_foreign) f(bucket) where p_turns is not null;
     if v_foreign is not null and v_keys is not null then
       select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
       from unnest(v_buckets, v_keys, v_floors) as k(bucket, key, floor) where k.bucket <> all(v_foreign);

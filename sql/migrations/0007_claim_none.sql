@@ -15,17 +15,17 @@
 -- p_after may hold a position for each bucket, as priority:microseconds:seq; then only rows beyond it are looked at ('' or null: from the front).
 -- For speed alone: entries of finished rows that no vacuum may remove are not walked over again. What appeared before a position is found from the front.
 --
--- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_claimer are of no use here.
+-- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_turns are of no use here.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, priority, available_at, seq) where in_line;
 drop function if exists leasehold.inbox_pick(int[], int, int, timestamptz);
 drop function if exists leasehold.inbox_pick(int[], int, int, text, bigint[], text[], timestamptz);
 
 drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
-drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text);
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
-  p_floors bigint[] default null, p_claimer text default '')
+  p_floors bigint[] default null, p_turns bigint[] default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)

@@ -4,7 +4,7 @@
 -- Locks: bucket locks (try only), then job rows with skip locked; waits for nothing. By inbox_line, then by ctid.
 -- A row without an id is a bookmark: the last key that the walk saw in its bucket; or, without a bucket, what was left (migration 0006), with the token and times that all rows share.
 -- Rows come in no order; defaults (no headers, no crashes, priority 0, due when created) come as null.
--- nullable: now, known_tokens, after, keys, floors
+-- nullable: now, known_tokens, after, keys, floors, turns
 -- row: id uuid?, seq bigint?, kind text?, payload jsonb, headers jsonb, partition_key text?, partition_bucket int?, attempts int?, crashes int?, max_attempts int?, priority int?, claimed_ms float8?, expires_ms float8?, lease_generation bigint?, available_ms float8?, created_ms float8?, idempotency_key text?, last_error text?
 select * from leasehold.inbox_claim(:worker_id::text, :buckets::int[], :after::text[], :limit::int, :run::int, :retries::int,
-  :suspects::int, :lease_ms::bigint, :known_tokens::bigint[], :now::timestamptz, :keys::text[], :floors::bigint[], :claimer::text);
+  :suspects::int, :lease_ms::bigint, :known_tokens::bigint[], :now::timestamptz, :keys::text[], :floors::bigint[], :turns::bigint[]);

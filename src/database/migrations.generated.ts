@@ -700,12 +700,12 @@ create table if not exists leasehold.inbox_hot_keys (
   primary key (partition_bucket, partition_key)
 ) with (fillfactor = 50);
 
--- Who took rows of a bucket last. A claimer who finds his own name knows that nobody else has taken any since, so that what he remembers of the bucket's keys
--- still holds: a row that appeared below a remembered seq can't be in process anywhere but with him. Whoever finds another name writes his own, looks from the
--- front, and forgets what he remembered. Read and written under the bucket's lock.
+-- Which turn a bucket is in. A number is drawn whenever rows are about to be taken by somebody who does not know the present one, so a claimer who names it knows
+-- that nobody else has taken any since, whatever answers were lost or statements came late: what he remembers of the bucket's keys still holds, and a row that appeared below
+-- a remembered seq can't be in process anywhere but with him. 0: the last one remembers nothing. Read and written under the bucket's lock.
 create table if not exists leasehold.inbox_turns (
   partition_bucket int primary key,
-  claimer text not null
+  turn bigint not null
 ) with (fillfactor = 50);
 
 -- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
@@ -831,21 +831,20 @@ begin
 end
 $$;
 
--- Tells the buckets that carry another name than the claimer's (null: none does) and, for who looks from the front, writes his over it. For buckets whose lock
--- the caller holds.
-drop function if exists leasehold.inbox_take_turns(int[], text);
-create or replace function leasehold.inbox_take_turns(p_buckets int[], p_claimer text, p_takes boolean) returns int[]
+-- Tells the buckets that are in another turn than the caller names (null: none is) and begins a new one there for who looks from the front (p_takes): its number, or 0
+-- when he names none because he remembers nothing. For buckets whose lock the caller holds.
+create or replace function leasehold.inbox_take_turns(p_buckets int[], p_turns bigint[], p_takes boolean, p_remembers boolean,
+  out foreign_buckets int[], out new_turn bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
-declare
-  v_foreign int[];
+#variable_conflict use_column
 begin
-  select array_agg(distinct b.bucket) into v_foreign from unnest(p_buckets) b(bucket)
-  where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.claimer = p_claimer);
-  if v_foreign is null or not p_takes then return v_foreign; end if;
-  insert into leasehold.inbox_turns as t (partition_bucket, claimer)
-  select f.bucket, p_claimer from unnest(v_foreign) f(bucket) order by f.bucket
-  on conflict (partition_bucket) do update set claimer = excluded.claimer;
-  return v_foreign;
+  select array_agg(distinct b.bucket) into foreign_buckets from unnest(p_buckets, p_turns) b(bucket, turn)
+  where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.turn = coalesce(b.turn, 0));
+  if foreign_buckets is null or not p_takes then return; end if;
+  new_turn := case when p_remembers then nextval('leasehold.lease_tokens') else 0 end;
+  insert into leasehold.inbox_turns as t (partition_bucket, turn)
+  select f.bucket, new_turn from unnest(foreign_buckets) f(bucket) order by f.bucket
+  on conflict (partition_bucket) do update set turn = excluded.turn;
 end
 $$;
 
@@ -941,11 +940,12 @@ $$;
 -- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs. With a bucket they tell the
 -- last key that the walk saw in it, for the caller to start after it next time (p_after). Without a bucket, one row tells what was left:
 -- in \`attempts\` the retries beyond p_retries, in \`crashes\` the keys and buckets at work elsewhere, in \`seq\` in how many ms the
--- next row falls due, as far as the walk saw. A row with a bucket and the kind \`turn\`: somebody else took rows of this bucket since this claimer did.
+-- next row falls due, as far as the walk saw. A row with a bucket and the kind \`turn\`: the bucket was in another turn than the caller named,
+-- and is now in that of \`seq\`; without one the keys of this bucket were not visited.
 --
 --   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
 --   p_keys, p_floors     when given, one bucket, key and seq each: only these keys are visited, from beyond that seq (0005)
---   p_claimer            a name that this claimer alone has, for as long as it remembers anything; '' for those who remember nothing
+--   p_turns              the turn that the caller knows of each bucket, or remembers with each key; null for who remembers nothing
 --   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
 --   p_retries            how many of them may have attempts behind them: such a row is claimed into a free slot, not ahead
 --   p_suspects           how many may have crashed their worker twice or more: one at a time, so that innocents do not pay
@@ -955,10 +955,10 @@ $$;
 -- between its look and its write.
 
 drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
-drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text);
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
-  p_floors bigint[] default null, p_claimer text default '')
+  p_floors bigint[] default null, p_turns bigint[] default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -971,27 +971,28 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
   v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[];
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint;
   w record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
   if p_keys is null then
-    select array_agg(b.bucket), array_agg(coalesce(b.after, '')) into v_buckets, v_after
-    from unnest(p_buckets, p_after) as b(bucket, after) where pg_try_advisory_xact_lock(v_class, b.bucket);
+    select array_agg(b.bucket), array_agg(coalesce(b.after, '')), array_agg(b.turn) into v_buckets, v_after, v_turns
+    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn) where pg_try_advisory_xact_lock(v_class, b.bucket);
   else
-    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
-    from unnest(p_buckets, p_keys, p_floors) as k(bucket, key, floor) where pg_try_advisory_xact_lock(v_class, k.bucket);
+    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor), array_agg(k.turn) into v_buckets, v_keys, v_floors, v_turns
+    from unnest(p_buckets, p_keys, p_floors, p_turns) as k(bucket, key, floor, turn) where pg_try_advisory_xact_lock(v_class, k.bucket);
   end if;
   if v_buckets is null then
     return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
     return;
   end if;
   if p_limit > 0 then
-    v_foreign := leasehold.inbox_take_turns(v_buckets, p_claimer, v_keys is null);
-    return query select null::uuid, null::bigint, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
-      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text from unnest(v_foreign) f(bucket);
+    select t.foreign_buckets, t.new_turn into v_foreign, v_turn from leasehold.inbox_take_turns(v_buckets, v_turns, v_keys is null, p_turns is not null) t;
+    return query select null::uuid, v_turn, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
+      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text
+      from unnest(v_foreign) f(bucket) where p_turns is not null;
     if v_foreign is not null and v_keys is not null then
       select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
       from unnest(v_buckets, v_keys, v_floors) as k(bucket, key, floor) where k.bucket <> all(v_foreign);
@@ -1098,17 +1099,17 @@ $$;
 -- p_after may hold a position for each bucket, as priority:microseconds:seq; then only rows beyond it are looked at ('' or null: from the front).
 -- For speed alone: entries of finished rows that no vacuum may remove are not walked over again. What appeared before a position is found from the front.
 --
--- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_claimer are of no use here.
+-- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_turns are of no use here.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, priority, available_at, seq) where in_line;
 drop function if exists leasehold.inbox_pick(int[], int, int, timestamptz);
 drop function if exists leasehold.inbox_pick(int[], int, int, text, bigint[], text[], timestamptz);
 
 drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz);
-drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text);
+drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
-  p_floors bigint[] default null, p_claimer text default '')
+  p_floors bigint[] default null, p_turns bigint[] default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -1597,13 +1598,13 @@ begin
     leasehold.inbox_complete(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_complete_each(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
-    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], text) to leasehold_worker;
+    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
     grant select, insert, update, delete on leasehold.inbox_hot_keys to leasehold_worker;
     grant select, insert, update on leasehold.inbox_turns to leasehold_worker;
     grant execute on function
       leasehold.inbox_walk(int[], text[], text[], bigint[], int, int, int, int, int, text, bigint[], text[], timestamptz),
-      leasehold.inbox_take_turns(int[], text, boolean), leasehold.inbox_lock_runs(tid[], int[], timestamptz),
+      leasehold.inbox_take_turns(int[], bigint[], boolean, boolean), leasehold.inbox_lock_runs(tid[], int[], timestamptz),
       leasehold.inbox_check(int[], text[], int, text, bigint[], text[], timestamptz),
       leasehold.inbox_remember(int[], text[], bigint[]),
       leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;

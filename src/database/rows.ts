@@ -1,7 +1,7 @@
 import type { AttemptError, JobRecord, JobStatus } from "../work/job.js";
 import type { claimJobs, getJob, settleJobs } from "./statements.generated.js";
 
-/** Rows become jobs here and nowhere else: snake_case to camelCase, bigint from text. */
+/** The rows of statements, and how they become what an operator sees: snake_case to camelCase, bigint from text. Claimed rows: work/claimed-row.ts. */
 
 export type ClaimRow = NonNullable<(typeof claimJobs)["row"]>;
 export type SettleRow = NonNullable<(typeof settleJobs)["row"]>;

@@ -4,13 +4,13 @@ import type { Statement } from "../seams/database.js";
 
 /** sql/statements/claim.sql */
 export const claimJobs: Statement<
-  { readonly workerId: string; readonly buckets: readonly number[]; readonly after: readonly string[] | null; readonly limit: number; readonly run: number; readonly retries: number; readonly suspects: number; readonly leaseMs: bigint; readonly knownTokens: readonly bigint[] | null; readonly now: Date | null; readonly keys: readonly string[] | null; readonly floors: readonly bigint[] | null; readonly claimer: string },
+  { readonly workerId: string; readonly buckets: readonly number[]; readonly after: readonly string[] | null; readonly limit: number; readonly run: number; readonly retries: number; readonly suspects: number; readonly leaseMs: bigint; readonly knownTokens: readonly bigint[] | null; readonly now: Date | null; readonly keys: readonly string[] | null; readonly floors: readonly bigint[] | null; readonly turns: readonly bigint[] | null },
   { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_ms: number | null; readonly expires_ms: number | null; readonly lease_generation: string | null; readonly available_ms: number | null; readonly created_ms: number | null; readonly idempotency_key: string | null; readonly last_error: string | null }
 > = {
   name: "claim_jobs",
   text: `select * from leasehold.inbox_claim($1::text, $2::int[], $3::text[], $4::int, $5::int, $6::int,
-  $7::int, $8::bigint, $9::bigint[], $10::timestamptz, $11::text[], $12::bigint[], $13::text)`,
-  parameters: ["workerId", "buckets", "after", "limit", "run", "retries", "suspects", "leaseMs", "knownTokens", "now", "keys", "floors", "claimer"],
+  $7::int, $8::bigint, $9::bigint[], $10::timestamptz, $11::text[], $12::bigint[], $13::bigint[])`,
+  parameters: ["workerId", "buckets", "after", "limit", "run", "retries", "suspects", "leaseMs", "knownTokens", "now", "keys", "floors", "turns"],
 };
 
 /** sql/statements/enqueue.sql */

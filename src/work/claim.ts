@@ -35,8 +35,8 @@ export interface PassOptions extends ClaimOptions {
   among?(buckets: readonly number[]): readonly number[];
   /** Visit these keys and no others. */
   readonly known?: readonly KnownKey[];
-  /** A name that nobody else has, for a claimer who remembers keys. */
-  readonly claimer?: string;
+  /** The turn in which this claimer left a bucket; only for one who remembers keys. */
+  turnOf?(bucket: number): bigint;
 }
 
 /** Where the last pass stopped in each bucket. Only a hint: it makes every key get its turn. */
@@ -64,8 +64,8 @@ export interface ClaimPass {
   readonly stops: ReadonlyMap<number, boolean>;
   /** The buckets it looked at. */
   readonly looked: readonly number[];
-  /** Buckets in which somebody else has taken rows since this claimer did. */
-  readonly foreign: readonly number[];
+  /** Buckets in which somebody else may have taken rows since this claimer did, and the turn that began with this claim; null when they were not visited. */
+  readonly foreign: ReadonlyMap<number, bigint | null>;
 }
 
 /** One pass: takes rows from the front of their lines and writes a lease on them. */
@@ -110,7 +110,7 @@ function notes(
   bookmarks: Bookmarks,
 ): Pick<ClaimPass, "stops" | "foreign"> & { readonly rest: ClaimRow | null } {
   const stops = new Map<number, boolean>();
-  const foreign: number[] = [];
+  const foreign = new Map<number, bigint | null>();
   let rest: ClaimRow | null = null;
   for (const row of rows) {
     if (isJob(row)) continue;
@@ -119,7 +119,7 @@ function notes(
       continue;
     }
     if (row.kind === "turn") {
-      foreign.push(row.partition_bucket);
+      foreign.set(row.partition_bucket, row.seq === null ? null : BigInt(row.seq));
       continue;
     }
     const key = row.partition_key ?? "";
@@ -184,9 +184,13 @@ function claimQuery(
     knownTokens: options.knownTokens ?? null,
     keys: options.known?.map(({ key }) => key) ?? null,
     floors: options.known?.map(({ floor }) => floor) ?? null,
-    claimer: options.claimer ?? "",
+    turns: turnsFor(options),
     now: seams.clock.databaseNow(),
   });
+}
+
+function turnsFor({ buckets, known, turnOf }: PassOptions): readonly bigint[] | null {
+  return known?.map((one) => one.turn) ?? (turnOf === undefined ? null : (buckets ?? []).map(turnOf));
 }
 
 /** In the order of the database, which is by bytes. */

@@ -41,8 +41,8 @@ export class Claimer {
   readonly #span = new ClaimSpan();
   readonly #fronts = new Fronts();
   readonly #known = new KnownKeys();
-  /** Nobody else has this name, so a bucket that carries it is as this worker left it. */
-  readonly #name: string;
+  /** The turn in which this worker left each bucket: while it lasts, nobody else has taken rows there. */
+  readonly #turns = new Map<number, bigint>();
   /** Tokens of rows whose outcome could not be written; they are ours until their lease has run out. */
   readonly #lingering = new Map<bigint, number>();
   /** Where a claim whose answer never came may have left rows under our name. The next pass looks there too and takes them over. */
@@ -51,7 +51,6 @@ export class Claimer {
   constructor(seams: QueueSeams, parts: ClaimerParts) {
     this.#seams = seams;
     this.#parts = parts;
-    this.#name = seams.newId();
     this.#bookmarks = newBookmarks(Math.floor(seams.random.fraction() * seams.settings.buckets));
   }
 
@@ -74,7 +73,8 @@ export class Claimer {
   /** The last row in hand of its key has left. */
   noteLineDone(held: HeldJob): void {
     const { partitionKey: key, bucket, seq: floor } = held.job;
-    if (held.isDone) this.#known.remember({ key, bucket, floor }, this.#seams.clock.monotonicMs());
+    const known = { key, bucket, floor, turn: held.turn };
+    if (held.isDone) this.#known.remember(known, this.#seams.clock.monotonicMs());
   }
 
   /** For the caller to come back to, when a pass has to be made again. */
@@ -99,14 +99,16 @@ export class Claimer {
     return this.#lookAt(this.isUnsure ? [] : this.#known.next(nowMs, keysMax));
   }
 
-  /** Keys of buckets that have gone to others are theirs. */
+  /** Without keys of buckets that have gone to others, and what was true in an earlier turn. */
   #lookAt(known: readonly KnownKey[]): Look | null {
     const buckets = this.#parts.owned.current;
     const owned = new Set(buckets);
-    const mine = known.filter(({ bucket }) => owned.has(bucket));
-    if (mine.length < known.length)
-      for (const { key, bucket } of known) if (!owned.has(bucket)) this.#known.forget(key);
-    return mine.length === 0 ? null : { buckets, isWhole: false, isSpan: false, known: mine };
+    const valid: KnownKey[] = [];
+    for (const one of known) {
+      if (owned.has(one.bucket) && this.#turns.get(one.bucket) === one.turn) valid.push(one);
+      else this.#known.forget(one.key);
+    }
+    return valid.length === 0 ? null : { buckets, isWhole: false, isSpan: false, known: valid };
   }
 
   /** All that are owned, also those where our name may be; only the next few in turn of them while there is more than we can take. */
@@ -147,23 +149,27 @@ export class Claimer {
         buckets,
         ...(isSpan ? { among: (inTurn: readonly number[]) => this.#span.of(inTurn, appetite.limit) } : {}),
         ...(known === null ? {} : { known }),
-        claimer: this.#name,
+        ...(this.#seams.settings.order === "key" ? { turnOf: (bucket: number) => this.#turnOf(bucket) } : {}),
         leaseMs,
         knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
       });
       for (const bucket of pass.looked) this.#unsure.delete(bucket);
       this.#learn(look, pass, { startedAtMs, positions, limit: appetite.limit });
       const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
-      dispatcher.hold(pass.jobs.map((job) => new HeldJob(job, deadlineMs)));
+      dispatcher.hold(pass.jobs.map((job) => new HeldJob(job, deadlineMs, this.#turnOf(job.bucket))));
       return pass;
     } catch (error) {
-      this.#known.forgetAll();
       if (error instanceof DatabaseUnavailableError && error.isAmbiguous)
         for (const bucket of buckets) this.#unsure.add(bucket);
       if (!(error instanceof DatabaseRefusedError && error.sqlState === markedDead)) throw error;
       membership.suspectDeath();
       return null;
     }
+  }
+
+  /** One that no bucket is ever in while it is not known. */
+  #turnOf(bucket: number): bigint {
+    return this.#turns.get(bucket) ?? -1n;
   }
 
   /** Positions, remembered keys, and what it cost to find rows with them and without. */
@@ -184,7 +190,10 @@ export class Claimer {
       this.#fronts.note({ jobs: pass.jobs, fronted }, this.#bookmarks.afterKey, { tookMs, nowMs, owned });
       return;
     }
-    this.#known.forgetIn(pass.foreign);
+    for (const [bucket, turn] of pass.foreign) {
+      if (turn === null) this.#turns.delete(bucket);
+      else this.#turns.set(bucket, turn);
+    }
     for (const job of pass.jobs) this.#known.forget(job.partitionKey);
     // A pass that was filled has not visited them all.
     if (look.known !== null && pass.jobs.length < before.limit) this.#known.missed(look.known, nowMs);

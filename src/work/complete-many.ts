@@ -1,6 +1,7 @@
-import { completeJobs, findSettled } from "../database/statements.generated.js";
+import { completeJobs } from "../database/statements.generated.js";
 import { defaults } from "../settings.js";
 import type { QueueSeams } from "./queue-seams.js";
+import { settledQuery } from "./settle.js";
 import { leaseOf, type SettleAnswer, type Settlement, type Tries } from "./settlement.js";
 
 const done: SettleAnswer = Object.freeze({ held: true, status: "completed" });
@@ -35,7 +36,9 @@ export async function completeMany(
     return group.map(() => done);
   }
   const missed = new Set(missing.map((row) => leaseOf(row.id, row.token)));
-  const before = wasRepeated ? await settledBefore(seams, group, missed) : new Set<string>();
+  const unheld = group.filter(({ job }) => missed.has(leaseOf(job.id, job.fenceToken)));
+  const found = wasRepeated ? await seams.database.run(settledQuery(seams, unheld)) : [];
+  const before = new Set(found.map((row) => leaseOf(row.id, row.token)));
   return group.map(({ job }) => {
     const lease = leaseOf(job.id, job.fenceToken);
     if (!missed.has(lease) || before.has(lease)) {
@@ -54,22 +57,6 @@ function tokensOf(group: readonly Settlement[]): readonly bigint[] {
   return group.every(({ job }) => job.fenceToken === first)
     ? [first]
     : group.map(({ job }) => job.fenceToken);
-}
-
-/** A try whose answer was lost may have completed what a later one no longer finds. */
-async function settledBefore(
-  seams: QueueSeams,
-  group: readonly Settlement[],
-  missed: ReadonlySet<string>,
-): Promise<ReadonlySet<string>> {
-  const outcomes = group
-    .filter(({ job }) => missed.has(leaseOf(job.id, job.fenceToken)))
-    .map(({ job }) => ({ id: job.id, token: job.fenceToken.toString(), outcome: "complete" }));
-  const workerId = group[0]?.job.workerId ?? "";
-  const found = await seams.database.run(
-    seams.bind(findSettled, { outcomes: JSON.stringify(outcomes), workerId }),
-  );
-  return new Set(found.map((row) => leaseOf(row.id, row.token)));
 }
 
 function announceDone(seams: QueueSeams, id: string): void {

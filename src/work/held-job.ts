@@ -19,6 +19,8 @@ export const lost: Ending = Object.freeze({ is: "lost" });
  */
 export class HeldJob implements Holder {
   readonly job: ClaimedRow;
+  /** The turn of its bucket in which it was claimed. */
+  readonly turn: bigint;
   deadlineMs: number;
   /** When the handler's time is up; null while it does not run. */
   timeoutAtMs: number | null = null;
@@ -40,8 +42,9 @@ export class HeldJob implements Holder {
   #controller: AbortController | null = null;
   #end: ((ending: Ending) => void) | null = null;
 
-  constructor(job: ClaimedRow, deadlineMs: number) {
+  constructor(job: ClaimedRow, deadlineMs: number, turn: bigint) {
     this.job = job;
+    this.turn = turn;
     this.deadlineMs = deadlineMs;
     ClaimedRow.attach(job, this);
   }

@@ -164,7 +164,7 @@ async function sweep(
     knownTokens: null,
     keys: null,
     floors: null,
-    claimer: "",
+    turns: null,
     now: seams.clock.databaseNow(),
   });
   const stops: { bucket: number; key: string }[] = [];

@@ -5,11 +5,12 @@ export interface KnownKey {
   readonly key: string;
   readonly bucket: number;
   readonly floor: bigint;
+  /** The turn of its bucket in which that was so. */
+  readonly turn: bigint;
 }
 
 interface Memory {
-  readonly bucket: number;
-  readonly floor: bigint;
+  readonly known: KnownKey;
   /** Since when it has had nothing. */
   readonly emptySinceMs: number;
 }
@@ -30,9 +31,9 @@ export class KnownKeys {
   #lastWalkMs = 0;
 
   /** The last row in hand of a key has left, completed. */
-  remember({ key, bucket, floor }: KnownKey, nowMs: number): void {
-    this.#keys.delete(key); // What was set last comes last.
-    this.#keys.set(key, { bucket, floor, emptySinceMs: nowMs });
+  remember(known: KnownKey, nowMs: number): void {
+    this.#keys.delete(known.key); // What was set last comes last.
+    this.#keys.set(known.key, { known, emptySinceMs: nowMs });
     if (this.#keys.size <= defaults.knownKeysMax) return;
     for (const oldest of this.#keys.keys()) {
       this.#keys.delete(oldest);
@@ -44,23 +45,12 @@ export class KnownKeys {
     this.#keys.delete(key);
   }
 
-  forgetAll(): void {
-    this.#keys.clear();
-  }
-
-  /** Somebody else has taken rows of these buckets. */
-  forgetIn(buckets: readonly number[]): void {
-    if (buckets.length === 0 || this.#keys.size === 0) return;
-    const foreign = new Set(buckets);
-    for (const [key, { bucket }] of this.#keys) if (foreign.has(bucket)) this.#keys.delete(key);
-  }
-
   /** What is remembered of these. */
   of(keys: Iterable<string>): readonly KnownKey[] {
     const known: KnownKey[] = [];
     for (const key of keys) {
       const memory = this.#keys.get(key);
-      if (memory !== undefined) known.push({ key, bucket: memory.bucket, floor: memory.floor });
+      if (memory !== undefined) known.push(memory.known);
     }
     return known;
   }
@@ -70,8 +60,8 @@ export class KnownKeys {
     this.#passes++;
     if (this.#keys.size < defaults.spanBucketsMin || !this.#isWorth(nowMs)) return [];
     const known: KnownKey[] = [];
-    for (const [key, { bucket, floor }] of this.#keys) {
-      known.push({ key, bucket, floor });
+    for (const memory of this.#keys.values()) {
+      known.push(memory.known);
       if (known.length >= keysMax) break;
     }
     return known;

@@ -53,7 +53,8 @@ export function settleQuery(seams: QueueSeams, settlements: readonly Settlement[
   return seams.bind(settleJobs, { ...settleParameters(settlements), now: seams.clock.databaseNow() });
 }
 
-function settledQuery(
+/** Which of these an earlier try has settled whose answer was lost. */
+export function settledQuery(
   seams: QueueSeams,
   settlements: readonly Settlement[],
 ): Query<{ readonly id: string; readonly token: string }> {

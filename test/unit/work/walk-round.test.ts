@@ -10,7 +10,7 @@ const pass = (stops: readonly (readonly [number, boolean])[], dueInMs: number | 
   dueInMs,
   stops: new Map(stops),
   looked: [],
-  foreign: [],
+  foreign: new Map(),
 });
 
 test("a pass that saw every key is a round by itself", () => {
