@@ -474,7 +474,8 @@ begin
   end if;
 
   v_token := nextval('leasehold.lease_tokens');
-  return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, v_token, v_now, p_lease_ms);
+  return query select * from leasehold.inbox_rest(w.retries_left, v_busy, case when cardinality(w.tids) < p_limit
+    then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
     where j.ctid = any(v_locked) and j.status = 'pending' and j.available_at <= v_now
@@ -483,6 +484,72 @@ begin
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
   get diagnostics v_changed = row_count;
   if v_changed < cardinality(v_locked) then
+    raise exception 'rows were changed while they were being claimed' using errcode = '40001';
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_claim_woken(p_worker text, p_buckets integer[], p_limit integer, p_run integer, p_lease_ms bigint, p_now timestamp with time zone, p_turns bigint[])
+ RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+ SET lock_timeout TO '100ms'
+AS $function$
+#variable_conflict use_column
+declare
+  c_rows constant int := 50;  -- in these buckets
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
+  v_bucket int;
+  v_count int;
+  w record;
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then kind := 'look'; return next; return; end if;
+  foreach v_bucket in array p_buckets loop
+    if not pg_try_advisory_xact_lock(v_class, v_bucket) then kind := 'look'; return next; return; end if;
+  end loop;
+  select array_agg(l.tid) filter (where l.takes) as tids, coalesce(bool_or(l.takes and not l.is_free), false) as is_touched,
+         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, count(*) as rows,
+         min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
+         count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
+         (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
+           and not exists (select 1 from leasehold.workers k where k.id = p_worker and k.status = 'dead' and k.left_at is null)
+           and not exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(p_buckets))
+           and not exists (select 1 from unnest(p_buckets, p_turns) u(bucket, turn)
+                           where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = u.bucket and t.turn = u.turn)) as is_plain
+  into w
+  from (
+    select s.*, bool_and(s.is_due) over (partition by s.partition_key order by s.seq)
+             and not bool_or(s.status = 'processing') over (partition by s.partition_key) as takes
+    from (
+      select j.*, j.status = 'pending' and j.available_at <= v_now as is_due from unnest(p_buckets) b(bucket) cross join lateral (
+        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.status, i.attempts, i.available_at, i.claimed_by
+        from leasehold.inbox i
+        where i.in_line and i.partition_bucket = b.bucket order by i.partition_key, i.seq limit c_rows + 1) j
+      limit c_rows + 1
+    ) s
+  ) l;
+  if not w.is_plain or w.is_touched or w.has_retries or w.rows > least(c_rows, p_run, p_limit) then
+    kind := 'look'; return next; return;
+  end if;
+  -- What is said besides jobs, as inbox_rest says it.
+  attempts := 0; crashes := w.busy;
+  seq := least(extract(epoch from w.due_at - v_now) * 1000, leasehold.inbox_next_due(p_buckets, v_now));
+  if w.tids is null then return next; return; end if;
+  lease_generation := nextval('leasehold.lease_tokens');
+  claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
+  return next;
+  return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
+      lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = inbox_claim_woken.lease_generation, attempts = j.attempts + 1
+    where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= v_now
+    returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
+      nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
+      date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
+  get diagnostics v_count = row_count;
+  if v_count < cardinality(w.tids) then
     raise exception 'rows were changed while they were being claimed' using errcode = '40001';
   end if;
 end
@@ -575,10 +642,12 @@ declare
   v_once boolean := coalesce((v_request ->> 'once')::boolean,
     exists (select 1 from jsonb_array_elements(v_jobs) j where j ? 'idempotency_key'));
   v_resend boolean := coalesce((v_request ->> 'resend')::boolean, false);
-  v_queue leasehold.queues;
+  v_queue record;
   v_own uuid;  -- the receipt of this call, when no earlier send of it has committed
 begin
-  select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
+  select q.is_strict, q.retention, q.dedupe_window,
+         exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') as is_awaited
+  into strict v_queue from leasehold.queues q where q.name = 'inbox';
   if v_request ? 'lock_timeout_ms' then
     perform set_config('lock_timeout', v_request ->> 'lock_timeout_ms', true);
   end if;
@@ -599,6 +668,10 @@ begin
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
     if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
+    return;
+  end if;
+  if (v_request ->> 'quiet')::boolean and jsonb_array_length(v_jobs) = 1 and not v_queue.is_strict then
+    perform leasehold.inbox_insert_one(v_jobs -> 0, v_now, v_queue.is_awaited);
     return;
   end if;
   if (v_request ->> 'quiet')::boolean then
@@ -681,6 +754,30 @@ begin
       on conflict on constraint inbox_pkey do nothing
     )
     select g.n::int, coalesce(g.job_id, g.id), g.job_id is not null and g.job_id <> g.id from decided g order by g.n;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_insert_one(p_job jsonb, p_now timestamp with time zone, p_is_awaited boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_id uuid := p_job ->> 'id';
+  v_key text := coalesce(p_job ->> 'partition_key', v_id::text);
+  v_at timestamptz := coalesce((p_job ->> 'available_at')::timestamptz, p_now + (p_job ->> 'delay_ms')::float8 * interval '1 ms', p_now);
+  v_bucket int := (hashtextextended(v_key, 0) & 9223372036854775807) % 360;
+begin
+  insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status, created_at)
+  values (v_id, p_job ->> 'kind', coalesce(p_job -> 'payload', 'null'), coalesce(p_job -> 'headers', '{}'), v_key,
+          coalesce((p_job ->> 'priority')::int, 0), coalesce((p_job ->> 'max_attempts')::int, 5), v_at,
+          case when v_at > p_now then 'scheduled' else 'pending' end, p_now);
+  if not p_is_awaited then return; end if;
+  if v_at > p_now then
+    perform leasehold.inbox_wake(jsonb_build_array(p_job), p_now);
+    return;
+  end if;
+  perform pg_notify(leasehold.worker_channel(w.id), 'inbox:' || v_bucket) from leasehold.workers w
+  where w.status = 'alive' and substr(w.wake_wish ->> 'inbox', v_bucket + 1, 1) = '1';
 end
 $function$;
 
@@ -933,14 +1030,19 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_wake(p_jobs jsonb, p_now timestamp wi
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
+ SET enable_seqscan TO 'off'
 AS $function$
 begin
   perform leasehold.wake_workers('inbox', array(
-    select distinct case when coalesce(j.partition_key, j.id::text) is not null
-      then leasehold.bucket_of(coalesce(j.partition_key, j.id::text), 360) else a.bucket end
+    select distinct a.bucket
     from jsonb_to_recordset(p_jobs) as j(id uuid, partition_key text, available_at timestamptz, delay_ms float8)
-    left join generate_series(0, 360 - 1) as a(bucket) on j.id is null and j.partition_key is null
-    where coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) <= p_now + interval '5 seconds'));
+    cross join lateral (select coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) as at, coalesce(j.partition_key, j.id::text) as key) d
+    cross join lateral (
+      select leasehold.bucket_of(d.key, 360) as bucket where d.key is not null
+      union all select generate_series(0, 360 - 1) where d.key is null) a
+    where d.at <= p_now + interval '5 seconds' and not (d.at > p_now and exists (
+      select 1 from leasehold.inbox s where not s.in_line and s.finished_at is null and s.partition_bucket = a.bucket
+        and s.available_at > p_now and s.available_at < d.at))));
 end
 $function$;
 
@@ -1242,9 +1344,8 @@ CREATE OR REPLACE FUNCTION leasehold.worker_channel(p_worker text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  select 'lh_' || to_hex(hashtextextended('leasehold ' || p_worker, 2))
+AS $function$ -- without settings of its own, so that the planner puts it in place
+  select 'lh_' || pg_catalog.to_hex(pg_catalog.hashtextextended('leasehold ' || p_worker, 2))
 $function$;
 
 -- Triggers

@@ -65,6 +65,7 @@ export const defaults = {
   claimRowsMax: 500,
   inHandRowsMax: 4_000,
   endingRowsMax: 1_000,
+  wokenBucketsMax: 8,
   spanBucketsMin: 8,
   spanRowsPerBucket: 16,
   frontMs: 1_000,

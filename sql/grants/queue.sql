@@ -18,7 +18,8 @@ begin
     leasehold.inbox_complete(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_complete_each(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
-    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]) to leasehold_worker;
+    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]),
+    leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[]) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
     grant select, insert, update, delete on leasehold.inbox_hot_keys to leasehold_worker;
     grant select, insert, update on leasehold.inbox_turns to leasehold_worker;

@@ -4,7 +4,7 @@
 -- inbox_claim for order: key, the one call of a pass. See 0005 for the steps. Rows without an id are no jobs. With a bucket they tell the
 -- last key that the walk saw in it, for the caller to start after it next time (p_after). Without a bucket, one row tells what was left:
 -- in `attempts` the retries beyond p_retries, in `crashes` the keys and buckets at work elsewhere, in `seq` in how many ms the
--- next row falls due, as far as the walk saw. A row with a bucket and the kind `turn`: the bucket was in another turn than the caller named,
+-- next row falls due, as far as the walk saw (told when it was not filled). A row with a bucket and the kind `turn`: the bucket was in another turn than the caller named,
 -- and is now in that of `seq`; without one the keys of this bucket were not visited.
 --
 --   p_buckets, p_after   where to look, and after which key in each bucket ('' or null: from the front)
@@ -109,7 +109,8 @@ begin
   end if;
 
   v_token := nextval('leasehold.lease_tokens');
-  return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, v_token, v_now, p_lease_ms);
+  return query select * from leasehold.inbox_rest(w.retries_left, v_busy, case when cardinality(w.tids) < p_limit
+    then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
     where j.ctid = any(v_locked) and j.status = 'pending' and j.available_at <= v_now

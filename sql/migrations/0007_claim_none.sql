@@ -95,7 +95,8 @@ begin
   end if;
 
   v_token := nextval('leasehold.lease_tokens');
-  return query select * from leasehold.inbox_rest(v_left, 0, null, v_token, v_now, p_lease_ms);
+  return query select * from leasehold.inbox_rest(v_left, 0, case when cardinality(w.tids) < p_limit then leasehold.inbox_next_due(p_buckets, v_now) end,
+    v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
     where j.ctid = any(w.tids)

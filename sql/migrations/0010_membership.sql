@@ -30,8 +30,8 @@ create table if not exists leasehold.duties (
 );
 
 create or replace function leasehold.worker_channel(p_worker text) returns text
-language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
-  select 'lh_' || to_hex(hashtextextended('leasehold ' || p_worker, 2))
+language sql immutable strict parallel safe as $$ -- without settings of its own, so that the planner puts it in place
+  select 'lh_' || pg_catalog.to_hex(pg_catalog.hashtextextended('leasehold ' || p_worker, 2))
 $$;
 
 create or replace function leasehold.session_lock(p_worker text) returns bigint

@@ -8,3 +8,10 @@
 -- row: id uuid?, seq bigint?, kind text?, payload jsonb, headers jsonb, partition_key text?, partition_bucket int?, attempts int?, crashes int?, max_attempts int?, priority int?, claimed_ms float8?, expires_ms float8?, lease_generation bigint?, available_ms float8?, created_ms float8?, idempotency_key text?, last_error text?
 select * from leasehold.inbox_claim(:worker_id::text, :buckets::int[], :after::text[], :limit::int, :run::int, :retries::int,
   :suspects::int, :lease_ms::bigint, :known_tokens::bigint[], :now::timestamptz, :keys::text[], :floors::bigint[], :turns::bigint[]);
+
+-- name: claim_woken
+-- Locks: bucket locks (try only), then job rows; waits for nothing. By inbox_line, then by ctid. Migrations 0012 and 0013.
+-- Answers as claim_jobs does, or with a row of the kind `look` when claim_jobs has to be asked.
+-- nullable: now, turns
+-- row: id uuid?, seq bigint?, kind text?, payload jsonb, headers jsonb, partition_key text?, partition_bucket int?, attempts int?, crashes int?, max_attempts int?, priority int?, claimed_ms float8?, expires_ms float8?, lease_generation bigint?, available_ms float8?, created_ms float8?, idempotency_key text?, last_error text?
+select * from leasehold.inbox_claim_woken(:worker_id::text, :buckets::int[], :limit::int, :run::int, :lease_ms::bigint, :now::timestamptz, :turns::bigint[]);

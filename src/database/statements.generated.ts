@@ -13,6 +13,16 @@ export const claimJobs: Statement<
   parameters: ["workerId", "buckets", "after", "limit", "run", "retries", "suspects", "leaseMs", "knownTokens", "now", "keys", "floors", "turns"],
 };
 
+/** sql/statements/claim.sql */
+export const claimWoken: Statement<
+  { readonly workerId: string; readonly buckets: readonly number[]; readonly limit: number; readonly run: number; readonly leaseMs: bigint; readonly now: Date | null; readonly turns: readonly bigint[] | null },
+  { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_ms: number | null; readonly expires_ms: number | null; readonly lease_generation: string | null; readonly available_ms: number | null; readonly created_ms: number | null; readonly idempotency_key: string | null; readonly last_error: string | null }
+> = {
+  name: "claim_woken",
+  text: `select * from leasehold.inbox_claim_woken($1::text, $2::int[], $3::int, $4::int, $5::bigint, $6::timestamptz, $7::bigint[])`,
+  parameters: ["workerId", "buckets", "limit", "run", "leaseMs", "now", "turns"],
+};
+
 /** sql/statements/enqueue.sql */
 export const enqueueJobs: Statement<
   { readonly request: string },

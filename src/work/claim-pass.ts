@@ -83,6 +83,7 @@ export class ClaimActivity implements Activity {
     const { dispatcher, claimer, ahead } = this.#parts;
     if (held.isLost) claimer.linger(held);
     const { bucket, partitionKey } = held.job;
+    if (!held.isDone) this.wakeFor([bucket]); // It may be due again, at a time that only the database knows.
     if (this.#seams.settings.order === "key" && !dispatcher.holdsLine(partitionKey)) {
       claimer.noteLineDone(held);
       this.#hot.noteLineDone(partitionKey);
@@ -102,10 +103,10 @@ export class ClaimActivity implements Activity {
       return defaults.pollActiveMs;
     }
     const { pass } = answer;
-    await this.#wish.calmDown();
     const isFull = this.#digest(begun, pass);
     this.#claimAhead(begun, pass);
     this.#parts.dispatcher.pump();
+    await this.#wish.calmDown();
     if (this.#ahead !== null) {
       await this.#noteFound();
       return 0;
@@ -225,24 +226,27 @@ export class ClaimActivity implements Activity {
     if (left === 0) this.#wanted = null;
     else if (!isWanted) {
       const buckets = [...new Set(pass.looked)];
-      this.#wanted = { look: { buckets, isWhole: false, isSpan: false, known: look.known }, before };
+      this.#wanted = {
+        look: { buckets, isWhole: false, isSpan: false, isWoken: false, known: look.known },
+        before,
+      };
     }
   }
 
-  /** Which keys have more rows than were taken: those of a wake, whose new rows may be behind rows in hand, and those of a full run. */
+  /** Which keys have more rows than were taken: those of a wake, whose new rows may be behind rows that were in hand already, and those of a full run. */
   #note(wokenBuckets: readonly number[], pass: ClaimPass, appetite: Appetite): void {
     if (this.#seams.settings.order !== "key") return;
     const { dispatcher } = this.#parts;
     if (this.#lookAgain.size > defaults.lookAgainKeysMax)
       for (const key of this.#lookAgain.keys()) if (!dispatcher.holdsLine(key)) this.#lookAgain.delete(key);
-    for (const bucket of wokenBuckets)
-      for (const key of dispatcher.linesIn(bucket)) this.#lookAgain.set(key, bucket);
     const counts = new Map<string, number>();
     for (const { partitionKey, bucket } of pass.jobs) {
       const count = (counts.get(partitionKey) ?? 0) + 1;
       counts.set(partitionKey, count);
       if (count >= appetite.run) this.#lookAgain.set(partitionKey, bucket);
     }
+    for (const bucket of wokenBuckets)
+      for (const key of dispatcher.linesIn(bucket)) if (!counts.has(key)) this.#lookAgain.set(key, bucket);
     for (const key of this.#hot.note(counts, appetite.run)) dispatcher.markHot(key);
   }
 
@@ -258,13 +262,20 @@ export class ClaimActivity implements Activity {
     if (found) await this.#noteFound();
     if (this.#isMore && this.#parts.ahead.isHungry() && found) return 0;
     if (isFull) {
-      const waitMs = found ? this.#jittered(defaults.pollActiveMs) : await this.#idleMs(pass);
+      const waitMs = found ? this.#foundMs() : await this.#idleMs(pass);
       this.#fullAtMs = clock.monotonicMs() + waitMs;
     }
     const dueAtMs =
       clock.monotonicMs() + (pass.dueInMs === null ? Number.POSITIVE_INFINITY : pass.dueInMs + 1);
     this.#fullAtMs = Math.min(this.#fullAtMs, dueAtMs);
     return Math.max(1, this.#fullAtMs - clock.monotonicMs());
+  }
+
+  /** Whoever is told of what comes need not look for it. */
+  #foundMs(): number {
+    const { membership, owned } = this.#parts;
+    const isTold = membership.canBeWoken && this.#wish.isSaidFor(owned.current, this.#seams.settings.buckets);
+    return this.#jittered(isTold && !this.#isMore ? defaults.pollIdleMs : defaults.pollActiveMs);
   }
 
   async #idleMs(pass: ClaimPass): Promise<number> {

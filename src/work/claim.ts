@@ -1,5 +1,5 @@
 import type { ClaimRow } from "../database/rows.js";
-import { claimJobs } from "../database/statements.generated.js";
+import { claimJobs, claimWoken as claimWokenJobs } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
 import { checkedWorkerId } from "../membership/member-settings.js";
 import type { Query } from "../seams/database.js";
@@ -39,6 +39,11 @@ export interface PassOptions extends ClaimOptions {
   turnOf?(bucket: number): bigint;
 }
 
+/** What is claimed on a wake. */
+export interface WokenOptions
+  extends Pick<PassOptions, "workerId" | "turnOf">,
+    Required<Pick<ClaimOptions, "buckets" | "limit" | "run" | "leaseMs">> {}
+
 /** Where the last pass stopped in each bucket. Only a hint: it makes every key get its turn. */
 export interface Bookmarks {
   readonly afterKey: Map<number, string>;
@@ -58,7 +63,7 @@ export interface ClaimPass {
   readonly retriesLeft: number;
   /** Keys in process, and buckets being claimed from, by others. */
   readonly busyElsewhere: number;
-  /** When the next row falls due, counted from the claim, as far as the pass saw; told only when there was nothing to take. */
+  /** When the next row falls due, counted from the claim, as far as the pass saw; not told when it was filled. */
   readonly dueInMs: number | null;
   /** Buckets with more keys than the pass visited; true for those where it came round to where it began or before. */
   readonly stops: ReadonlyMap<number, boolean>;
@@ -81,13 +86,53 @@ export async function claim(
   const buckets = known ?? options.among?.(inTurn) ?? inTurn;
   const query = claimQuery(seams, bookmarks, { ...options, workerId, buckets });
   const rows = await database.run(query, options.knownTokens === undefined ? null : () => query);
+  const pass = read(seams, rows, { bookmarks, workerId, looked: buckets });
+  if (known === undefined) bookmarks.nextBucket = turn(inTurn, buckets, pass.jobs);
+  return pass;
+}
+
+/**
+ * The pass of a worker that was woken for fresh rows in a few buckets. Takes nothing over, so it is not repeated when its answer is lost. Null when there is something in these buckets that
+ * only claim() can take.
+ */
+export async function claimWoken(
+  seams: QueueSeams,
+  bookmarks: Bookmarks,
+  options: WokenOptions,
+): Promise<ClaimPass | null> {
+  const { workerId, buckets, limit, run, leaseMs, turnOf } = options;
+  const rows = await seams.database.run(
+    seams.bind(claimWokenJobs, {
+      workerId,
+      buckets,
+      limit,
+      run,
+      leaseMs: BigInt(leaseMs),
+      turns: turnsFor({ workerId, buckets, ...(turnOf === undefined ? {} : { turnOf }) }),
+      now: seams.clock.databaseNow(),
+    }),
+    null,
+  );
+  if (rows[0]?.kind === "look") return null;
+  return read(seams, rows, { bookmarks, workerId, looked: buckets });
+}
+
+/** What came back. Moves the bookmarks. */
+function read(
+  seams: QueueSeams,
+  rows: readonly ClaimRow[],
+  {
+    bookmarks,
+    workerId,
+    looked,
+  }: { readonly bookmarks: Bookmarks; readonly workerId: string; readonly looked: readonly number[] },
+): ClaimPass {
   const { rest, stops, foreign } = notes(rows, bookmarks);
   const jobs = inOrder(seams, rest, { rows, workerId });
-  if (known === undefined) bookmarks.nextBucket = turn(inTurn, buckets, jobs);
   const [first] = jobs;
   if (first !== undefined) {
     seams.events.emit("jobs:claimed", {
-      queue: settings.name,
+      queue: seams.settings.name,
       workerId,
       count: jobs.length,
       token: first.fenceToken,
@@ -99,7 +144,7 @@ export async function claim(
     busyElsewhere: rest?.crashes ?? 0,
     dueInMs: rest === null || rest.seq === null ? null : Number(rest.seq),
     stops,
-    looked: buckets,
+    looked,
     foreign,
   };
 }

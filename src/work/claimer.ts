@@ -2,7 +2,7 @@ import { DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
 import type { Membership } from "../membership/membership.js";
 import type { OwnedBuckets } from "../membership/owned-buckets.js";
 import { defaults } from "../settings.js";
-import { type Bookmarks, type ClaimPass, claim, newBookmarks } from "./claim.js";
+import { type Bookmarks, type ClaimPass, claim, claimWoken, newBookmarks } from "./claim.js";
 import type { Appetite } from "./claim-ahead.js";
 import { ClaimSpan } from "./claim-span.js";
 import type { Dispatcher } from "./dispatch.js";
@@ -25,6 +25,8 @@ export interface Look {
   /** All buckets that are owned, or the next in turn of them (`isSpan`). */
   readonly isWhole: boolean;
   readonly isSpan: boolean;
+  /** A notification named them, and nothing is known of them but that fresh rows are there. */
+  readonly isWoken: boolean;
   readonly known: readonly KnownKey[] | null;
 }
 
@@ -108,7 +110,9 @@ export class Claimer {
       if (owned.has(one.bucket) && this.#turns.get(one.bucket) === one.turn) valid.push(one);
       else this.#known.forget(one.key);
     }
-    return valid.length === 0 ? null : { buckets, isWhole: false, isSpan: false, known: valid };
+    return valid.length === 0
+      ? null
+      : { buckets, isWhole: false, isSpan: false, isWoken: false, known: valid };
   }
 
   /** All that are owned, also those where our name may be; only the next few in turn of them while there is more than we can take. */
@@ -118,16 +122,20 @@ export class Claimer {
     if (how.isFromFront) afterKey.clear();
     if (this.#seams.settings.order === "none") this.#fronts.clearDue(afterKey, nowMs);
     const buckets = this.isUnsure ? [...new Set([...current, ...this.#unsure])] : current;
-    return { buckets, isWhole: true, isSpan: how.isSpan, known: null };
+    return { buckets, isWhole: true, isSpan: how.isSpan, isWoken: false, known: null };
   }
 
   /** These of the owned buckets; null when none of them is owned. */
   lookAtSome(wanted: ReadonlySet<number>): Look | null {
     const mine = this.#parts.owned.current.filter((bucket) => wanted.has(bucket));
     if (mine.length === 0) return null;
-    if (this.#seams.settings.order === "key")
-      for (const bucket of mine) this.#bookmarks.afterKey.delete(bucket);
-    return { buckets: mine, isWhole: false, isSpan: false, known: null };
+    const { afterKey } = this.#bookmarks;
+    if (this.#seams.settings.order === "key") for (const bucket of mine) afterKey.delete(bucket);
+    const isWoken =
+      !this.isUnsure &&
+      mine.length <= defaults.wokenBucketsMax &&
+      !mine.some((bucket) => afterKey.has(bucket));
+    return { buckets: mine, isWhole: false, isSpan: false, isWoken, known: null };
   }
 
   noteSpan(looked: number, isMore: boolean, isFilled: boolean): void {
@@ -143,16 +151,24 @@ export class Claimer {
     for (const [token, untilMs] of this.#lingering) if (untilMs < startedAtMs) this.#lingering.delete(token);
     const positions = new Set(this.#bookmarks.afterKey.keys());
     try {
-      const pass = await claim(this.#seams, this.#bookmarks, {
+      const { id: workerId } = membership.settings;
+      const isOrdered = this.#seams.settings.order === "key";
+      const common = {
         ...appetite,
-        workerId: membership.settings.id,
+        workerId,
         buckets,
-        ...(isSpan ? { among: (inTurn: readonly number[]) => this.#span.of(inTurn, appetite.limit) } : {}),
-        ...(known === null ? {} : { known }),
-        ...(this.#seams.settings.order === "key" ? { turnOf: (bucket: number) => this.#turnOf(bucket) } : {}),
         leaseMs,
-        knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
-      });
+        ...(isOrdered ? { turnOf: (bucket: number) => this.#turnOf(bucket) } : {}),
+      };
+      const woken = look.isWoken ? await claimWoken(this.#seams, this.#bookmarks, common) : null;
+      const pass =
+        woken ??
+        (await claim(this.#seams, this.#bookmarks, {
+          ...common,
+          ...(isSpan ? { among: (inTurn: readonly number[]) => this.#span.of(inTurn, appetite.limit) } : {}),
+          ...(known === null ? {} : { known }),
+          knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
+        }));
       for (const bucket of pass.looked) this.#unsure.delete(bucket);
       this.#learn(look, pass, { startedAtMs, positions, limit: appetite.limit });
       const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
