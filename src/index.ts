@@ -39,7 +39,7 @@ export type { Why } from "./operate/why.js";
 export type { WorkerRow } from "./operate/workers.js";
 export type { Tx } from "./seams/database.js";
 export { defaults } from "./settings.js";
-export type { ClaimOptions } from "./work/claim.js";
+export type { ClaimOptions } from "./work/claim-options.js";
 export type { Enqueued } from "./work/enqueue.js";
 export type { Handler, Handlers, KindRules, Middleware } from "./work/handlers.js";
 export type { HousekeepingReport } from "./work/housekeeping.js";

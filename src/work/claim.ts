@@ -4,45 +4,10 @@ import { InvalidOptionError } from "../errors.js";
 import { checkedWorkerId } from "../membership/member-settings.js";
 import type { Query } from "../seams/database.js";
 import { defaults, wholeNumber } from "../settings.js";
+import type { PassOptions, WokenOptions } from "./claim-options.js";
 import { ClaimedRow } from "./claimed-row.js";
 import { completeWithin } from "./complete-within.js";
-import type { KnownKey } from "./known-keys.js";
 import type { QueueSeams } from "./queue-seams.js";
-
-export interface ClaimOptions {
-  readonly workerId: string;
-  /** Where to look; all buckets when left out. */
-  readonly buckets?: readonly number[];
-  /** Rows at most. */
-  readonly limit?: number;
-  /** Rows of one key at most. */
-  readonly run?: number;
-  /** How many of them may have attempts behind them (all, when left out). A loop that prefetches passes its free slots. */
-  readonly retries?: number;
-  /** How many of them may have crashed their worker twice or more (one, when left out). */
-  readonly suspects?: number;
-  readonly leaseMs?: number;
-  /**
-   * The tokens of what this worker holds. Its own rows under any other token are taken over: the answer to an earlier claim was
-   * lost. Left out, nothing of its own is taken over, and a claim whose answer is lost is not repeated.
-   */
-  readonly knownTokens?: readonly bigint[];
-}
-
-/** What a worker adds to a claim by hand. */
-export interface PassOptions extends ClaimOptions {
-  /** Which of the buckets to look at this time, out of those in turn. */
-  among?(buckets: readonly number[]): readonly number[];
-  /** Visit these keys and no others. */
-  readonly known?: readonly KnownKey[];
-  /** The turn in which this claimer left a bucket; only for one who remembers keys. */
-  turnOf?(bucket: number): bigint;
-}
-
-/** What is claimed on a wake. */
-export interface WokenOptions
-  extends Pick<PassOptions, "workerId" | "turnOf">,
-    Required<Pick<ClaimOptions, "buckets" | "limit" | "run" | "leaseMs">> {}
 
 /** Where the last pass stopped in each bucket. Only a hint: it makes every key get its turn. */
 export interface Bookmarks {
