@@ -24,6 +24,7 @@ export interface Look {
   readonly buckets: readonly number[];
   /** All buckets that are owned, or the next in turn of them (`isSpan`). */
   readonly isWhole: boolean;
+  /** The next in turn, of buckets or of known keys, while there is more than can be taken. */
   readonly isSpan: boolean;
   /** A notification named them, and nothing is known of them but that fresh rows are there. */
   readonly isWoken: boolean;
@@ -92,17 +93,17 @@ export class Claimer {
 
   /** These keys, as far as they are remembered; null when none is. */
   lookAtKeys(keys: Iterable<string>): Look | null {
-    return this.#lookAt(this.isUnsure ? [] : this.#known.of(keys));
+    return this.#lookAt(this.isUnsure ? [] : this.#known.of(keys), false);
   }
 
   /** Keys of which this worker has had more than it could take, when asking for them is better than walking. */
   lookAtKnown(nowMs: number, appetite: Appetite): Look | null {
     const keysMax = Math.min(defaults.knownKeysPerPass, 1 + Math.ceil((2 * appetite.limit) / appetite.run));
-    return this.#lookAt(this.isUnsure ? [] : this.#known.next(nowMs, keysMax));
+    return this.#lookAt(this.isUnsure ? [] : this.#known.next(nowMs, keysMax), true);
   }
 
   /** Without keys of buckets that have gone to others, and what was true in an earlier turn. */
-  #lookAt(known: readonly KnownKey[]): Look | null {
+  #lookAt(known: readonly KnownKey[], isSpan: boolean): Look | null {
     const buckets = this.#parts.owned.current;
     const owned = new Set(buckets);
     const valid: KnownKey[] = [];
@@ -110,9 +111,7 @@ export class Claimer {
       if (owned.has(one.bucket) && this.#turns.get(one.bucket) === one.turn) valid.push(one);
       else this.#known.forget(one.key);
     }
-    return valid.length === 0
-      ? null
-      : { buckets, isWhole: false, isSpan: false, isWoken: false, known: valid };
+    return valid.length === 0 ? null : { buckets, isWhole: false, isSpan, isWoken: false, known: valid };
   }
 
   /** All that are owned, also those where our name may be; only the next few in turn of them while there is more than we can take. */
@@ -213,6 +212,7 @@ export class Claimer {
     for (const job of pass.jobs) this.#known.forget(job.partitionKey);
     // A pass that was filled has not visited them all.
     if (look.known !== null && pass.jobs.length < before.limit) this.#known.missed(look.known, nowMs);
-    this.#known.noteCost(look.known === null ? "walk" : "known", { tookMs, nowMs, rows: pass.jobs.length });
+    if (look.isSpan)
+      this.#known.noteCost(look.known === null ? "walk" : "known", { tookMs, nowMs, rows: pass.jobs.length });
   }
 }

@@ -15,6 +15,12 @@ interface Memory {
   readonly emptySinceMs: number;
 }
 
+/** Of the last passes. */
+interface Cost {
+  readonly tookMs: number;
+  readonly rows: number;
+}
+
 /**
  * Keys that this worker has run out of, with the seq up to which they are done: asked for directly they cost the same whatever lies below. Walking from the
  * front costs more and more while somebody's old snapshot keeps vacuum from removing what is finished (231 ms against 8 for 1 000 rows after 400 000 jobs).
@@ -24,8 +30,8 @@ interface Memory {
  */
 export class KnownKeys {
   readonly #keys = new Map<string, Memory>();
-  #walkMs: number | null = null;
-  #knownMs: number | null = null;
+  #walks: Cost = { tookMs: 0, rows: 0 };
+  #asks: Cost = { tookMs: 0, rows: 0 };
   #passes = 0;
   #walkedAtMs = 0;
   #lastWalkMs = 0;
@@ -82,31 +88,32 @@ export class KnownKeys {
     sort: "walk" | "known",
     cost: { readonly tookMs: number; readonly nowMs: number; readonly rows: number },
   ): void {
-    const { tookMs, nowMs, rows } = cost;
+    const { tookMs, nowMs } = cost;
     if (sort === "walk") {
       this.#walkedAtMs = nowMs;
       this.#lastWalkMs = tookMs;
     }
-    if (rows < rowsMin) return;
-    const each = tookMs / rows;
-    const before = sort === "walk" ? this.#walkMs : this.#knownMs;
-    const average = before === null ? each : before + weight * (each - before);
-    if (sort === "walk") this.#walkMs = average;
-    else this.#knownMs = average;
+    if (sort === "walk") this.#walks = added(this.#walks, cost);
+    else this.#asks = added(this.#asks, cost);
   }
 
   #isWorth(nowMs: number): boolean {
-    if (this.#knownMs === null || this.#walkMs === null) return this.#passes % triesEach === 0;
-    if (this.#walkMs < this.#knownMs * dearer) return this.#passes % triesEach === 0;
+    if (eachMs(this.#walks) <= eachMs(this.#asks) * dearer) return this.#passes % triesEach === 0;
     const restMs = (this.#lastWalkMs * (1 - defaults.walkShare)) / defaults.walkShare;
     return nowMs - this.#walkedAtMs < restMs;
   }
 }
 
-/** Averages follow the last five passes or so. */
-const weight = 0.2;
+/** Sums follow the last five passes or so; a pass counts by the time that it took and the rows that it brought, also when there were none. */
+const kept = 0.8;
 const dearer = 1.5;
-/** A pass that brought fewer rows says little about what a row costs. */
-const rowsMin = 100;
 /** While walking is as good, one pass in so many asks for known keys, to know what that would cost. */
 const triesEach = 16;
+
+function added(sum: Cost, { tookMs, rows }: Cost): Cost {
+  return { tookMs: sum.tookMs * kept + tookMs, rows: sum.rows * kept + rows };
+}
+
+function eachMs({ tookMs, rows }: Cost): number {
+  return tookMs / Math.max(1, rows);
+}

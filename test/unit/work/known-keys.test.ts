@@ -29,6 +29,14 @@ test("while walking is as good, one pass in sixteen asks for known keys", () => 
   expect(asked(known, 64)).toBe(4);
 });
 
+test("known keys that have nothing left are soon left alone, however dear walking is", () => {
+  const known = filled(100);
+  worn(known, 0);
+  expect(asked(known, 16, 1)).toBe(16);
+  for (let i = 0; i < 40; i++) known.noteCost("known", { tookMs: 2, nowMs: 1, rows: 0 });
+  expect(asked(known, 16, 1)).toBe(1);
+});
+
 test("once walking is dear it gets a tenth of the time", () => {
   const known = filled(100);
   worn(known, 1_000);
