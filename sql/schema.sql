@@ -512,7 +512,7 @@ begin
     if not pg_try_advisory_xact_lock(v_class, v_bucket) then kind := 'look'; return next; return; end if;
   end loop;
   select array_agg(l.tid) filter (where l.takes) as tids, coalesce(bool_or(l.takes and not l.is_free), false) as is_touched,
-         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, count(*) as rows,
+         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, coalesce(bool_or(l.is_lost), false) as has_lost, count(*) as rows,
          min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
@@ -525,14 +525,16 @@ begin
     select s.*, bool_and(s.is_due) over (partition by s.partition_key order by s.seq)
              and not bool_or(s.status = 'processing') over (partition by s.partition_key) as takes
     from (
-      select j.*, j.status = 'pending' and j.available_at <= v_now as is_due from unnest(p_buckets) b(bucket) cross join lateral (
-        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.status, i.attempts, i.available_at, i.claimed_by
+      select j.*, j.status = 'pending' and j.available_at <= v_now as is_due, j.status = 'processing' and (j.lease_expires_at <= v_now
+               or exists (select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null)) as is_lost
+      from unnest(p_buckets) b(bucket) cross join lateral (
+        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.status, i.attempts, i.available_at, i.claimed_by, i.lease_expires_at
         from leasehold.inbox i
         where i.in_line and i.partition_bucket = b.bucket order by i.partition_key, i.seq limit c_rows + 1) j
       limit c_rows + 1
     ) s
   ) l;
-  if not w.is_plain or w.is_touched or w.has_retries or w.rows > least(c_rows, p_run, p_limit) then
+  if not w.is_plain or w.is_touched or w.has_retries or w.has_lost or w.rows > least(c_rows, p_run, p_limit) then
     kind := 'look'; return next; return;
   end if;
   -- What is said besides jobs, as inbox_rest says it.
@@ -571,6 +573,12 @@ declare
   v_count int;
 begin
   if (select q.retention = interval '0' from leasehold.queues q where q.name = 'inbox') then
+    if cardinality(p_ids) = 1 then -- all or nothing: there is nothing to take back
+      delete from leasehold.inbox j
+      where j.id = p_ids[1] and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
+      if not found then id := p_ids[1]; token := p_tokens[1]; return next; end if;
+      return;
+    end if;
     begin
       if cardinality(p_tokens) = 1 then
         delete from leasehold.inbox j
@@ -1057,7 +1065,7 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after tex
 AS $function$
 #variable_conflict use_column
 declare
-  v_rows int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
+  v_rows int := 0; v_maybe int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
   v_last text[] := array_fill(null::text, array[cardinality(p_buckets)]);
   h record;
   c_heads no scroll cursor for
@@ -1134,6 +1142,8 @@ begin
       v_due := least(v_due, h.available_at);
     elsif not h.is_clear then
       check_buckets := check_buckets || h.bucket; check_keys := check_keys || h.partition_key;
+      v_maybe := v_maybe + cardinality(h.tids);
+      exit when v_rows + v_maybe >= p_limit;
     else
       if h.attempts > 0 then
         v_retries := v_retries + 1;
@@ -1148,13 +1158,13 @@ begin
       v_rows := cardinality(tids);
       is_free := is_free and h.is_free;
       taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
-      exit when v_rows >= p_limit;
+      exit when v_rows + v_maybe >= p_limit;
     end if;
   end loop;
   close c_heads;
   retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
   due_ms := extract(epoch from v_due - p_now) * 1000;
-  if p_keys is null and (v_rows >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
+  if p_keys is null and (v_rows + v_maybe >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
 end
 $function$;
 

@@ -63,6 +63,8 @@ export const defaults = {
   concurrencyMax: 10_000,
   claimAheadMs: 250,
   claimRowsMax: 500,
+  claimsMax: 2,
+  claimBesideRows: 250,
   inHandRowsMax: 4_000,
   endingRowsMax: 1_000,
   wokenBucketsMax: 8,

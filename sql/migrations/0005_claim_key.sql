@@ -39,7 +39,7 @@ create table if not exists leasehold.inbox_turns (
 
 -- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
 -- given back first, and keys that have to be checked. Stops by itself when p_limit rows have been found or p_heads keys visited; then stop_keys tells
--- the last key it saw in each bucket. A cursor that is read key by key: a query, or a loop
+-- the last key it saw in each bucket. A key that has to be checked counts as what it may give, so that no more keys are checked in a pass than it can take from. A cursor that is read key by key: a query, or a loop
 -- that fetches ahead, would look into many more keys than it takes from.
 --
 -- Of heads with attempts behind them at most p_retries are taken, and at most p_suspects that crashed their worker twice or more; retries_left counts those left out that
@@ -59,7 +59,7 @@ language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = for
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
 declare
-  v_rows int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
+  v_rows int := 0; v_maybe int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
   v_last text[] := array_fill(null::text, array[cardinality(p_buckets)]);
   h record;
   c_heads no scroll cursor for
@@ -136,6 +136,8 @@ begin
       v_due := least(v_due, h.available_at);
     elsif not h.is_clear then
       check_buckets := check_buckets || h.bucket; check_keys := check_keys || h.partition_key;
+      v_maybe := v_maybe + cardinality(h.tids);
+      exit when v_rows + v_maybe >= p_limit;
     else
       if h.attempts > 0 then
         v_retries := v_retries + 1;
@@ -150,13 +152,13 @@ begin
       v_rows := cardinality(tids);
       is_free := is_free and h.is_free;
       taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
-      exit when v_rows >= p_limit;
+      exit when v_rows + v_maybe >= p_limit;
     end if;
   end loop;
   close c_heads;
   retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
   due_ms := extract(epoch from v_due - p_now) * 1000;
-  if p_keys is null and (v_rows >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
+  if p_keys is null and (v_rows + v_maybe >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
 end
 $$;
 

@@ -21,6 +21,12 @@ declare
   v_count int;
 begin
   if (select q.retention = interval '0' from leasehold.queues q where q.name = 'inbox') then
+    if cardinality(p_ids) = 1 then -- all or nothing: there is nothing to take back
+      delete from leasehold.inbox j
+      where j.id = p_ids[1] and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
+      if not found then id := p_ids[1]; token := p_tokens[1]; return next; end if;
+      return;
+    end if;
     begin
       if cardinality(p_tokens) = 1 then
         delete from leasehold.inbox j

@@ -1,11 +1,11 @@
 --! scope: queue
 --! order: key
 --
--- The claim of a worker that was woken, where it is simple: a few buckets with few rows, none of them a retry. Answers as inbox_claim does, in half of
+-- The claim of a worker that was woken, where it is simple: a few buckets with few rows, none of them lost or a retry. Answers as inbox_claim does, in half of
 -- its time, or with one row of the kind `look`: there is something that only inbox_claim knows how to take.
 --
 -- The same steps (0005): the locks of the buckets, then a look in a new snapshot, then the leases. Because it sees every unfinished row of its
--- buckets, no key is too long for a window. What it has no eye for (lost rows, keys with retries at their head) is left for the next full pass.
+-- buckets, no key is too long for a window.
 -- p_turns names the turn of each bucket as the caller knows it; in any other turn it takes nothing.
 
 create or replace function leasehold.inbox_claim_woken(p_worker text, p_buckets int[], p_limit int, p_run int, p_lease_ms bigint,
@@ -29,7 +29,7 @@ begin
     if not pg_try_advisory_xact_lock(v_class, v_bucket) then kind := 'look'; return next; return; end if;
   end loop;
   select array_agg(l.tid) filter (where l.takes) as tids, coalesce(bool_or(l.takes and not l.is_free), false) as is_touched,
-         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, count(*) as rows,
+         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, coalesce(bool_or(l.is_lost), false) as has_lost, count(*) as rows,
          min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
@@ -42,14 +42,16 @@ begin
     select s.*, bool_and(s.is_due) over (partition by s.partition_key order by s.seq)
              and not bool_or(s.status = 'processing') over (partition by s.partition_key) as takes
     from (
-      select j.*, j.status = 'pending' and j.available_at <= v_now as is_due from unnest(p_buckets) b(bucket) cross join lateral (
-        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.status, i.attempts, i.available_at, i.claimed_by
+      select j.*, j.status = 'pending' and j.available_at <= v_now as is_due, j.status = 'processing' and (j.lease_expires_at <= v_now
+               or exists (select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null)) as is_lost
+      from unnest(p_buckets) b(bucket) cross join lateral (
+        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.status, i.attempts, i.available_at, i.claimed_by, i.lease_expires_at
         from leasehold.inbox i
         where i.in_line and i.partition_bucket = b.bucket order by i.partition_key, i.seq limit c_rows + 1) j
       limit c_rows + 1
     ) s
   ) l;
-  if not w.is_plain or w.is_touched or w.has_retries or w.rows > least(c_rows, p_run, p_limit) then
+  if not w.is_plain or w.is_touched or w.has_retries or w.has_lost or w.rows > least(c_rows, p_run, p_limit) then
     kind := 'look'; return next; return;
   end if;
   -- What is said besides jobs, as inbox_rest says it.

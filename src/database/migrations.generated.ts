@@ -743,7 +743,7 @@ create table if not exists leasehold.inbox_turns (
 
 -- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
 -- given back first, and keys that have to be checked. Stops by itself when p_limit rows have been found or p_heads keys visited; then stop_keys tells
--- the last key it saw in each bucket. A cursor that is read key by key: a query, or a loop
+-- the last key it saw in each bucket. A key that has to be checked counts as what it may give, so that no more keys are checked in a pass than it can take from. A cursor that is read key by key: a query, or a loop
 -- that fetches ahead, would look into many more keys than it takes from.
 --
 -- Of heads with attempts behind them at most p_retries are taken, and at most p_suspects that crashed their worker twice or more; retries_left counts those left out that
@@ -763,7 +763,7 @@ language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = for
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
 declare
-  v_rows int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
+  v_rows int := 0; v_maybe int := 0; v_heads int := 0; v_retries int := 0; v_suspects int := 0; v_suspects_out int := 0; v_due timestamptz;
   v_last text[] := array_fill(null::text, array[cardinality(p_buckets)]);
   h record;
   c_heads no scroll cursor for
@@ -840,6 +840,8 @@ begin
       v_due := least(v_due, h.available_at);
     elsif not h.is_clear then
       check_buckets := check_buckets || h.bucket; check_keys := check_keys || h.partition_key;
+      v_maybe := v_maybe + cardinality(h.tids);
+      exit when v_rows + v_maybe >= p_limit;
     else
       if h.attempts > 0 then
         v_retries := v_retries + 1;
@@ -854,13 +856,13 @@ begin
       v_rows := cardinality(tids);
       is_free := is_free and h.is_free;
       taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
-      exit when v_rows >= p_limit;
+      exit when v_rows + v_maybe >= p_limit;
     end if;
   end loop;
   close c_heads;
   retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
   due_ms := extract(epoch from v_due - p_now) * 1000;
-  if p_keys is null and (v_rows >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
+  if p_keys is null and (v_rows + v_maybe >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
 end
 $$;
 
@@ -1510,6 +1512,12 @@ declare
   v_count int;
 begin
   if (select q.retention = interval '0' from leasehold.queues q where q.name = 'inbox') then
+    if cardinality(p_ids) = 1 then -- all or nothing: there is nothing to take back
+      delete from leasehold.inbox j
+      where j.id = p_ids[1] and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
+      if not found then id := p_ids[1]; token := p_tokens[1]; return next; end if;
+      return;
+    end if;
     begin
       if cardinality(p_tokens) = 1 then
         delete from leasehold.inbox j
@@ -1570,11 +1578,11 @@ revoke all on all functions in schema leasehold from public;
     sql: `--! scope: queue
 --! order: key
 --
--- The claim of a worker that was woken, where it is simple: a few buckets with few rows, none of them a retry. Answers as inbox_claim does, in half of
+-- The claim of a worker that was woken, where it is simple: a few buckets with few rows, none of them lost or a retry. Answers as inbox_claim does, in half of
 -- its time, or with one row of the kind \`look\`: there is something that only inbox_claim knows how to take.
 --
 -- The same steps (0005): the locks of the buckets, then a look in a new snapshot, then the leases. Because it sees every unfinished row of its
--- buckets, no key is too long for a window. What it has no eye for (lost rows, keys with retries at their head) is left for the next full pass.
+-- buckets, no key is too long for a window.
 -- p_turns names the turn of each bucket as the caller knows it; in any other turn it takes nothing.
 
 create or replace function leasehold.inbox_claim_woken(p_worker text, p_buckets int[], p_limit int, p_run int, p_lease_ms bigint,
@@ -1598,7 +1606,7 @@ begin
     if not pg_try_advisory_xact_lock(v_class, v_bucket) then kind := 'look'; return next; return; end if;
   end loop;
   select array_agg(l.tid) filter (where l.takes) as tids, coalesce(bool_or(l.takes and not l.is_free), false) as is_touched,
-         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, count(*) as rows,
+         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, coalesce(bool_or(l.is_lost), false) as has_lost, count(*) as rows,
          min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
@@ -1611,14 +1619,16 @@ begin
     select s.*, bool_and(s.is_due) over (partition by s.partition_key order by s.seq)
              and not bool_or(s.status = 'processing') over (partition by s.partition_key) as takes
     from (
-      select j.*, j.status = 'pending' and j.available_at <= v_now as is_due from unnest(p_buckets) b(bucket) cross join lateral (
-        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.status, i.attempts, i.available_at, i.claimed_by
+      select j.*, j.status = 'pending' and j.available_at <= v_now as is_due, j.status = 'processing' and (j.lease_expires_at <= v_now
+               or exists (select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null)) as is_lost
+      from unnest(p_buckets) b(bucket) cross join lateral (
+        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.status, i.attempts, i.available_at, i.claimed_by, i.lease_expires_at
         from leasehold.inbox i
         where i.in_line and i.partition_bucket = b.bucket order by i.partition_key, i.seq limit c_rows + 1) j
       limit c_rows + 1
     ) s
   ) l;
-  if not w.is_plain or w.is_touched or w.has_retries or w.rows > least(c_rows, p_run, p_limit) then
+  if not w.is_plain or w.is_touched or w.has_retries or w.has_lost or w.rows > least(c_rows, p_run, p_limit) then
     kind := 'look'; return next; return;
   end if;
   -- What is said besides jobs, as inbox_rest says it.

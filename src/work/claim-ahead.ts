@@ -36,9 +36,13 @@ export class ClaimAhead {
 
   /** Rows that should be ready and waiting. */
   get rows(): number {
+    return Math.min(defaults.claimRowsMax, this.#rowsInTime);
+  }
+
+  /** What the handlers start in a quarter of a second. */
+  get #rowsInTime(): number {
     if (this.#handleMs === null) return Math.max(1, defaults.claimLimit - this.#concurrency);
-    const rows = Math.ceil((this.#concurrency * defaults.claimAheadMs) / Math.max(leastMs, this.#handleMs));
-    return Math.min(defaults.claimRowsMax, rows);
+    return Math.ceil((this.#concurrency * defaults.claimAheadMs) / Math.max(leastMs, this.#handleMs));
   }
 
   /** How long a handler took, and how long its row from the start to its settle. */
@@ -65,9 +69,11 @@ export class ClaimAhead {
     return reservedFree > 0 || freeSlots > waiting || waiting <= this.rows / 2;
   }
 
-  appetite(): Appetite {
+  /** While claims for so many rows are under way. */
+  appetite(coming: number): Appetite {
     const { freeSlots, reservedFree, ending, inHand } = this.#dispatcher;
-    const room = Math.min(freeSlots + this.rows - this.#waitingLines, defaults.inHandRowsMax - inHand.size);
+    const wanted = freeSlots + this.#rowsInTime - this.#waitingLines;
+    const room = Math.min(wanted, defaults.inHandRowsMax - inHand.size) - coming;
     const limit = Math.max(reservedFree, Math.min(room, Math.max(defaults.claimRowsMax, freeSlots)));
     return {
       limit: this.isHungry() ? Math.max(0, limit) : 0,

@@ -52,7 +52,8 @@ export class ClaimActivity implements Activity {
   readonly #round = new WalkRound();
   readonly #hot = new HotKeys();
   #woken: Set<number> | "all" | null = "all";
-  #ahead: Attempt | null = null;
+  /** In the order in which they were sent. No two of them look into one bucket. */
+  readonly #underWay: Attempt[] = [];
   /** Where retries were seen for which slots are kept. */
   #wanted: { readonly look: Look; readonly before: Bookmarks } | null = null;
   #fullAtMs = 0;
@@ -93,8 +94,7 @@ export class ClaimActivity implements Activity {
   }
 
   async run(): Promise<number> {
-    const begun = this.#ahead ?? this.#begin();
-    this.#ahead = null;
+    const begun = this.#underWay.shift() ?? this.#begin();
     if (typeof begun === "number") return begun;
     const answer = await begun.answer;
     if ("error" in answer || answer.pass === null) {
@@ -107,8 +107,8 @@ export class ClaimActivity implements Activity {
     this.#claimAhead(begun, pass);
     this.#parts.dispatcher.pump();
     await this.#wish.calmDown();
-    if (this.#ahead !== null) {
-      await this.#noteFound();
+    if (this.#underWay.length > 0) {
+      if (pass.jobs.length > 0) await this.#noteFound();
       return 0;
     }
     const isPart = !isFull && this.#isMore && pass.jobs.length === 0;
@@ -116,10 +116,9 @@ export class ClaimActivity implements Activity {
     return this.#woken !== null ? 0 : delayMs;
   }
 
-  /** When nothing more is to be claimed: what the claim under way brings is in the dispatcher's hands when this resolves. */
+  /** When nothing more is to be claimed: what the claims under way bring is in the dispatcher's hands when this resolves. */
   async finish(): Promise<void> {
-    await this.#ahead?.answer;
-    this.#ahead = null;
+    await Promise.all(this.#underWay.splice(0).map((attempt) => attempt.answer));
   }
 
   /** Sends a claim; or says how long to wait, because nothing may be claimed now. */
@@ -136,9 +135,11 @@ export class ClaimActivity implements Activity {
       this.#parts.onOverdue();
       return defaults.pollActiveMs;
     }
-    const appetite = ahead.appetite();
+    const coming = this.#underWay.reduce((sum, attempt) => sum + attempt.appetite.limit, 0);
     const hot = this.#lookAtHot();
     if (hot !== null) return this.#send(hot, ahead.appetiteForHot(hot.known?.length ?? 0));
+    const appetite = ahead.appetite(coming);
+    if (coming > 0 && appetite.limit < defaults.claimBesideRows) return 0;
     if (appetite.limit <= 0) {
       this.#isMore = true;
       return defaults.pollIdleMs;
@@ -146,9 +147,11 @@ export class ClaimActivity implements Activity {
     return this.#send(this.#whereToLook(nowMs, appetite), appetite);
   }
 
-  #send(look: Look, appetite: Appetite): Attempt {
+  /** Beside another claim it takes no row that has crashed its worker: of those there is one at a time. */
+  #send(look: Look, hunger: Appetite): Attempt {
     const { claimer } = this.#parts;
     const before = claimer.bookmarks();
+    const appetite = this.#underWay.length === 0 ? hunger : { ...hunger, retries: 0, suspects: 0 };
     const answer = claimer.claim(look, appetite).then(
       (pass) => ({ pass }),
       (error: unknown) => ({ error }),
@@ -156,13 +159,15 @@ export class ClaimActivity implements Activity {
     return { look, appetite, before, wasMore: this.#isMore, answer };
   }
 
-  /** While there is more: the database looks for the next rows while these are started. */
+  /** While there is more: the database looks for the next rows while these are read and started. */
   #claimAhead({ appetite }: Attempt, pass: ClaimPass): void {
     if (!this.#isMore || pass.jobs.length < appetite.limit || this.#woken === "all" || this.#wanted !== null)
       return;
-    if (!this.#parts.ahead.isHungry()) return;
-    const next = this.#begin();
-    if (typeof next !== "number") this.#ahead = next;
+    while (this.#underWay.length < defaults.claimsMax && this.#parts.ahead.isHungry()) {
+      const next = this.#begin();
+      if (typeof next === "number") return;
+      this.#underWay.push(next);
+    }
   }
 
   /** Nothing is claimed, so no slot is kept for what a claim would bring. */
@@ -177,7 +182,9 @@ export class ClaimActivity implements Activity {
   #lookAtHot(): Look | null {
     if (this.#hot.waiting.size === 0 || this.#woken === "all") return null;
     const look = this.#parts.claimer.lookAtKeys(this.#hot.waiting);
-    this.#hot.clearWaiting();
+    // Beside another claim some may have to wait for that.
+    if (this.#underWay.length === 0) this.#hot.askedFor(this.#hot.waiting);
+    else this.#hot.askedFor(look?.known?.map(({ key }) => key) ?? []);
     return look;
   }
 
@@ -194,6 +201,7 @@ export class ClaimActivity implements Activity {
       const known = claimer.lookAtKnown(nowMs, appetite);
       if (known !== null) return known;
     }
+    if (this.#underWay.length > 0) return claimer.lookAtAll(nowMs, { isSpan: true, isFromFront: false });
     this.#woken = null;
     const isSome = woken !== null && woken !== "all" && nowMs < this.#fullAtMs;
     const some = isSome ? claimer.lookAtSome(woken) : null;

@@ -49,10 +49,13 @@ export async function claim(
   const inTurn = rotated(checkedBuckets(options.buckets, settings.buckets), bookmarks);
   const known = options.known?.map(({ bucket }) => bucket);
   const buckets = known ?? options.among?.(inTurn) ?? inTurn;
+  // Whoever claims beside this one begins behind it.
+  const behind = known === undefined ? behindLast(inTurn, buckets) : null;
+  if (behind !== null) bookmarks.nextBucket = behind;
   const query = claimQuery(seams, bookmarks, { ...options, workerId, buckets });
   const rows = await database.run(query, options.knownTokens === undefined ? null : () => query);
   const pass = read(seams, rows, { bookmarks, workerId, looked: buckets });
-  if (known === undefined) bookmarks.nextBucket = turn(inTurn, buckets, pass.jobs);
+  if (bookmarks.nextBucket === behind) bookmarks.nextBucket = turn(inTurn, buckets, pass.jobs);
   return pass;
 }
 
@@ -216,6 +219,10 @@ function isJob(row: ClaimRow): row is ClaimRow & { readonly id: string } {
 function rotated(buckets: readonly number[], bookmarks: Bookmarks): readonly number[] {
   const start = buckets.indexOf(bookmarks.nextBucket);
   return start <= 0 ? buckets : [...buckets.slice(start), ...buckets.slice(0, start)];
+}
+
+function behindLast(inTurn: readonly number[], looked: readonly number[]): number {
+  return inTurn[(inTurn.indexOf(looked.at(-1) ?? -1) + 1) % inTurn.length] ?? 0;
 }
 
 /** Behind the last bucket that gave rows; behind all that were looked at when none did. */

@@ -46,6 +46,8 @@ export class Claimer {
   readonly #known = new KnownKeys();
   /** The turn in which this worker left each bucket: while it lasts, nobody else has taken rows there. */
   readonly #turns = new Map<number, bigint>();
+  /** Where a claim is looking now. No other one looks there: it would take rows for lost whose claim is about to be answered. */
+  readonly #underWay = new Set<number>();
   /** Tokens of rows whose outcome could not be written; they are ours until their lease has run out. */
   readonly #lingering = new Map<bigint, number>();
   /** Where a claim whose answer never came may have left rows under our name. The next pass looks there too and takes them over. */
@@ -93,13 +95,17 @@ export class Claimer {
 
   /** These keys, as far as they are remembered; null when none is. */
   lookAtKeys(keys: Iterable<string>): Look | null {
-    return this.#lookAt(this.isUnsure ? [] : this.#known.of(keys), false);
+    const known = this.isUnsure ? [] : this.#known.of(keys);
+    return this.#lookAt(
+      known.filter(({ bucket }) => !this.#underWay.has(bucket)),
+      false,
+    );
   }
 
   /** Keys of which this worker has had more than it could take, when asking for them is better than walking. */
   lookAtKnown(nowMs: number, appetite: Appetite): Look | null {
     const keysMax = Math.min(defaults.knownKeysPerPass, 1 + Math.ceil((2 * appetite.limit) / appetite.run));
-    return this.#lookAt(this.isUnsure ? [] : this.#known.next(nowMs, keysMax), true);
+    return this.#lookAt(this.isUnsure ? [] : this.#known.next(nowMs, keysMax, this.#underWay), true);
   }
 
   /** Without keys of buckets that have gone to others, and what was true in an earlier turn. */
@@ -145,29 +151,15 @@ export class Claimer {
   /** Claims, and puts what came into the dispatcher's hands; starts nothing. Null when this worker is marked dead and has to register again. */
   async claim(look: Look, appetite: Appetite): Promise<ClaimPass | null> {
     const { membership, dispatcher, leaseMs } = this.#parts;
-    const { buckets, isSpan, known } = look;
     const startedAtMs = this.#seams.clock.monotonicMs();
     for (const [token, untilMs] of this.#lingering) if (untilMs < startedAtMs) this.#lingering.delete(token);
     const positions = new Set(this.#bookmarks.afterKey.keys());
+    const reserved: number[] = [];
     try {
-      const { id: workerId } = membership.settings;
-      const isOrdered = this.#seams.settings.order === "key";
-      const common = {
-        ...appetite,
-        workerId,
-        buckets,
-        leaseMs,
-        ...(isOrdered ? { turnOf: (bucket: number) => this.#turnOf(bucket) } : {}),
-      };
-      const woken = look.isWoken ? await claimWoken(this.#seams, this.#bookmarks, common) : null;
-      const pass =
-        woken ??
-        (await claim(this.#seams, this.#bookmarks, {
-          ...common,
-          ...(isSpan ? { among: (inTurn: readonly number[]) => this.#span.of(inTurn, appetite.limit) } : {}),
-          ...(known === null ? {} : { known }),
-          knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
-        }));
+      const pass = await this.#ask(look, appetite, (buckets) => {
+        for (const bucket of buckets) this.#underWay.add(bucket);
+        reserved.push(...buckets);
+      });
       for (const bucket of pass.looked) this.#unsure.delete(bucket);
       this.#learn(look, pass, { startedAtMs, positions, limit: appetite.limit });
       const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
@@ -175,11 +167,48 @@ export class Claimer {
       return pass;
     } catch (error) {
       if (error instanceof DatabaseUnavailableError && error.isAmbiguous)
-        for (const bucket of buckets) this.#unsure.add(bucket);
+        for (const bucket of look.buckets) this.#unsure.add(bucket);
       if (!(error instanceof DatabaseRefusedError && error.sqlState === markedDead)) throw error;
       membership.suspectDeath();
       return null;
+    } finally {
+      for (const bucket of reserved) this.#underWay.delete(bucket);
     }
+  }
+
+  /** Tells where it looks before it sends anything. */
+  async #ask(
+    look: Look,
+    appetite: Appetite,
+    reserve: (buckets: readonly number[]) => void,
+  ): Promise<ClaimPass> {
+    const { membership, dispatcher, leaseMs } = this.#parts;
+    const { buckets, isSpan, known } = look;
+    const isOrdered = this.#seams.settings.order === "key";
+    const common = {
+      ...appetite,
+      workerId: membership.settings.id,
+      buckets,
+      leaseMs,
+      ...(isOrdered ? { turnOf: (bucket: number) => this.#turnOf(bucket) } : {}),
+    };
+    if (look.isWoken) {
+      reserve(buckets);
+      const pass = await claimWoken(this.#seams, this.#bookmarks, common);
+      if (pass !== null) return pass;
+    }
+    if (known !== null) reserve(known.map(({ bucket }) => bucket));
+    return await claim(this.#seams, this.#bookmarks, {
+      ...common,
+      ...(known === null ? {} : { known }),
+      among: (inTurn) => {
+        const free = look.isWoken ? inTurn : inTurn.filter((bucket) => !this.#underWay.has(bucket));
+        const some = isSpan ? this.#span.of(free, appetite.limit) : free;
+        reserve(some);
+        return some;
+      },
+      knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
+    });
   }
 
   /** One that no bucket is ever in while it is not known. */

@@ -30,15 +30,13 @@ export class HotKeys {
     return hot;
   }
 
-  /** Nothing of this key is in hand any more; true when it is hot. */
-  noteLineDone(key: string): boolean {
+  /** Nothing of this key is in hand any more. */
+  noteLineDone(key: string): void {
     const isHot = (this.#fullRuns.get(key) ?? 0) >= defaults.hotKeyRows;
     if (isHot && this.#waiting.size < defaults.hotKeysMax) this.#waiting.add(key);
-    return isHot;
   }
 
-  /** They have been asked for. */
-  clearWaiting(): void {
-    this.#waiting.clear();
+  askedFor(keys: Iterable<string>): void {
+    for (const key of keys) this.#waiting.delete(key);
   }
 }

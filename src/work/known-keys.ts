@@ -61,12 +61,13 @@ export class KnownKeys {
     return known;
   }
 
-  /** At most so many keys to ask for now; none when it is time to walk. */
-  next(nowMs: number, keysMax: number): readonly KnownKey[] {
+  /** At most so many keys to ask for now, none of them in these buckets; none at all when it is time to walk. */
+  next(nowMs: number, keysMax: number, besides: ReadonlySet<number> = new Set()): readonly KnownKey[] {
     this.#passes++;
     if (this.#keys.size < defaults.spanBucketsMin || !this.#isWorth(nowMs)) return [];
     const known: KnownKey[] = [];
     for (const memory of this.#keys.values()) {
+      if (besides.has(memory.known.bucket)) continue;
       known.push(memory.known);
       if (known.length >= keysMax) break;
     }

@@ -16,6 +16,8 @@ const lookProperly = "look";
 const bucket = `leasehold.bucket_of('${key}', 360)`;
 const wokenClaim = `select * from leasehold.inbox_claim_woken($1, array[${bucket}], 25, $2, 60000, null, array[$3::bigint])`;
 
+const inProcess = `update leasehold.inbox set status = 'processing', claimed_by = 'b', lease_expires_at = now()`;
+
 /** What a woken claim takes: payloads; or `look` when it leaves the bucket to the full claim. */
 async function woken(world: World, { worker = "a", run = 20, turn = "0" } = {}): Promise<unknown> {
   const answers = await world.sql<Answer>(wokenClaim, [worker, run, turn]);
@@ -86,9 +88,7 @@ test("without order, what somebody has locked is skipped and a retry is left to 
 test("a key with a row in process gives nothing, wherever in its line that is", async () => {
   const world = await setup();
   await queueWith(world, ["first", "second", "third"], "key");
-  await world.sql(
-    `update leasehold.inbox set status = 'processing', claimed_by = 'b', lease_expires_at = now() + interval '1 minute' where payload = '"second"'`,
-  );
+  await world.sql(`${inProcess} + interval '1 minute' where payload = '"second"'`);
   expect(await woken(world)).toEqual([]);
 });
 
@@ -107,6 +107,17 @@ const onlyTheFullClaim: readonly [string, (world: World) => Promise<unknown>][] 
   [
     "with a retry at the head of a key",
     (world) => world.sql(`update leasehold.inbox set attempts = 1 where payload = '"first"'`),
+  ],
+  [
+    "with a row whose lease has run out",
+    (world) => world.sql(`${inProcess} - interval '1 minute' where payload = '"first"'`),
+  ],
+  [
+    "with a row of a dead worker",
+    async (world) => {
+      await world.sql("insert into leasehold.workers (id, status) values ('b', 'dead')");
+      await world.sql(`${inProcess} + interval '1 minute' where payload = '"first"'`);
+    },
   ],
   [
     "with a row that somebody has locked",

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { setup } from "../support/world.js";
+import { startWorker, until } from "./worker-world.js";
+
+interface Watch {
+  readonly underWay: Set<readonly number[]>;
+  most: number;
+  readonly shared: number[];
+}
+
+/** A client on which every claim, committed long ago, is answered late. Notes which buckets are looked into at the same time. */
+function lateAnswers(watch: Watch): typeof pg.Client {
+  return class extends pg.Client {
+    // biome-ignore lint/suspicious/noExplicitAny: the driver's own signature has a dozen forms
+    override query(...parameters: any[]): any {
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      const answer = (super.query as any)(...parameters);
+      const [{ text, values } = { text: "", values: [] }] = parameters;
+      const isClaim = String(text).includes("inbox_claim(") && values[3] > 0; // Not a sweep, which takes nothing.
+      return isClaim ? this.#late(answer, values[1]) : answer;
+    }
+
+    async #late(answer: Promise<unknown>, buckets: readonly number[]): Promise<unknown> {
+      const others = new Set([...watch.underWay].flat());
+      watch.shared.push(...buckets.filter((bucket) => others.has(bucket)));
+      watch.underWay.add(buckets);
+      watch.most = Math.max(watch.most, watch.underWay.size);
+      try {
+        const rows = await answer;
+        await sleep(20 * Math.random());
+        return rows;
+      } finally {
+        watch.underWay.delete(buckets);
+      }
+    }
+  };
+}
+
+test.each(["key", "none"] as const)(
+  "two claims at a time look into different buckets, so neither takes the other's rows for lost (order %s)",
+  async (order) => {
+    const world = await setup();
+    const inbox = await world.queue("inbox", { order, buckets: 40 }); // So few that two claims would meet.
+    const count = 20_000;
+    const jobs = Array.from({ length: count }, (_, n) => ({
+      kind: "k",
+      payload: n,
+      partitionKey: `key-${n % 400}`,
+    }));
+    await inbox.enqueueMany(jobs);
+    const watch: Watch = { underWay: new Set(), most: 0, shared: [] };
+    const pool = new pg.Pool({ connectionString: world.url, Client: lateAnswers(watch) });
+    onTestFinished(() => pool.end());
+    const lh = await world.connect({ pool, workerId: "a" });
+    const starts = new Map<number, number>();
+    const last = new Map<number, number>();
+    let backwards = 0;
+    const handle = ({ payload }: { readonly payload: unknown }): void => {
+      const n = Number(payload);
+      starts.set(n, (starts.get(n) ?? 0) + 1);
+      if (n < (last.get(n % 400) ?? -1)) backwards++;
+      last.set(n % 400, n);
+    };
+    await startWorker(lh, { k: handle }, { concurrency: 100 });
+    await until("all are done", () => starts.size === count, 60_000);
+    expect(watch.most).toBe(2);
+    expect(watch.shared).toEqual([]);
+    expect([...starts.values()].filter((times) => times > 1)).toEqual([]);
+    if (order === "key") expect(backwards).toBe(0);
+  },
+);
