@@ -10,32 +10,28 @@ interface Watch {
   readonly shared: number[];
 }
 
-/** A client on which every claim, committed long ago, is answered late. Notes which buckets are looked into at the same time. */
-function lateAnswers(watch: Watch): typeof pg.Client {
-  return class extends pg.Client {
-    // biome-ignore lint/suspicious/noExplicitAny: the driver's own signature has a dozen forms
-    override query(...parameters: any[]): any {
-      // biome-ignore lint/suspicious/noExplicitAny: as above
-      const answer = (super.query as any)(...parameters);
-      const [{ text, values } = { text: "", values: [] }] = parameters;
-      const isClaim = String(text).includes("inbox_claim(") && values[3] > 0; // Not a sweep, which takes nothing.
-      return isClaim ? this.#late(answer, values[1]) : answer;
-    }
-
-    async #late(answer: Promise<unknown>, buckets: readonly number[]): Promise<unknown> {
-      const others = new Set([...watch.underWay].flat());
-      watch.shared.push(...buckets.filter((bucket) => others.has(bucket)));
-      watch.underWay.add(buckets);
-      watch.most = Math.max(watch.most, watch.underWay.size);
-      try {
-        const rows = await answer;
-        await sleep(20 * Math.random());
-        return rows;
-      } finally {
-        watch.underWay.delete(buckets);
-      }
+/** Every claim on this client, committed long ago, is answered late. Notes which buckets are looked into at the same time. */
+function answerLate(client: pg.PoolClient, watch: Watch): void {
+  const query = client.query;
+  const late = async (answer: unknown, buckets: readonly number[]): Promise<unknown> => {
+    const others = new Set([...watch.underWay].flat());
+    watch.shared.push(...buckets.filter((bucket) => others.has(bucket)));
+    watch.underWay.add(buckets);
+    watch.most = Math.max(watch.most, watch.underWay.size);
+    try {
+      const rows = await answer;
+      await sleep(20 * Math.random());
+      return rows;
+    } finally {
+      watch.underWay.delete(buckets);
     }
   };
+  client.query = ((...parameters: unknown[]) => {
+    const answer: unknown = Reflect.apply(query, client, parameters);
+    const { text, values } = parameters[0] as { readonly text?: string; readonly values: unknown[] };
+    const isClaim = text?.includes("inbox_claim(") === true && Number(values[3]) > 0; // Not a sweep, which takes nothing.
+    return isClaim ? late(answer, values[1] as readonly number[]) : answer;
+  }) as typeof client.query;
 }
 
 test.each(["key", "none"] as const)(
@@ -51,7 +47,8 @@ test.each(["key", "none"] as const)(
     }));
     await inbox.enqueueMany(jobs);
     const watch: Watch = { underWay: new Set(), most: 0, shared: [] };
-    const pool = new pg.Pool({ connectionString: world.url, Client: lateAnswers(watch) });
+    const pool = new pg.Pool({ connectionString: world.url });
+    pool.on("connect", (client) => answerLate(client, watch));
     onTestFinished(() => pool.end());
     const lh = await world.connect({ pool, workerId: "a" });
     const starts = new Map<number, number>();
