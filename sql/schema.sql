@@ -105,6 +105,7 @@ create table leasehold.inbox_hot_keys (
 create table leasehold.inbox_turns (
   partition_bucket integer not null,
   turn bigint not null,
+  claimed_seq bigint default 0 not null,
   constraint inbox_turns_pkey PRIMARY KEY (partition_bucket)
 ) with (fillfactor=50);
 
@@ -469,6 +470,7 @@ begin
     return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
     return;
   end if;
+  perform leasehold.inbox_note_taken(w.taken_buckets, w.taken_to);
   if exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets)) then
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
   end if;
@@ -512,14 +514,15 @@ begin
     if not pg_try_advisory_xact_lock(v_class, v_bucket) then kind := 'look'; return next; return; end if;
   end loop;
   select array_agg(l.tid) filter (where l.takes) as tids, coalesce(bool_or(l.takes and not l.is_free), false) as is_touched,
-         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, coalesce(bool_or(l.is_lost), false) as has_lost, count(*) as rows,
+         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, coalesce(bool_or(l.is_lost), false) as has_lost, count(*) as rows, max(l.seq) filter (where l.takes) as taken_to,
          min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
            and not exists (select 1 from leasehold.workers k where k.id = p_worker and k.status = 'dead' and k.left_at is null)
            and not exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(p_buckets))
            and not exists (select 1 from unnest(p_buckets, p_turns) u(bucket, turn)
-                           where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = u.bucket and t.turn = u.turn)) as is_plain
+                           where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = u.bucket and t.turn = u.turn)) as is_plain,
+         (select min(t.claimed_seq) from leasehold.inbox_turns t where t.partition_bucket = any(p_buckets)) as claimed_seq
   into w
   from (
     select s.*, bool_and(s.is_due) over (partition by s.partition_key order by s.seq)
@@ -541,6 +544,9 @@ begin
   attempts := 0; crashes := w.busy;
   seq := least(extract(epoch from w.due_at - v_now) * 1000, leasehold.inbox_next_due(p_buckets, v_now));
   if w.tids is null then return next; return; end if;
+  if w.taken_to > w.claimed_seq then
+    perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
+  end if;
   lease_generation := nextval('leasehold.lease_tokens');
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
@@ -838,6 +844,23 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.inbox_note_taken(p_buckets integer[], p_taken_to bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  c_ahead constant int := 5000;
+begin
+  update leasehold.inbox_turns t set claimed_seq = u.taken_to + c_ahead
+  from (select p.bucket, max(p.taken_to) as taken_to from unnest(p_buckets, p_taken_to) p(bucket, taken_to) group by p.bucket) u
+  where t.partition_bucket = u.bucket and t.claimed_seq < u.taken_to;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_promote(p_buckets integer[], p_limit integer, p_now timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1054,7 +1077,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after text[], p_keys text[], p_floors bigint[], p_limit integer, p_heads integer, p_run integer, p_retries integer, p_suspects integer, p_worker text, p_known bigint[], p_dead text[], p_now timestamp with time zone, OUT tids tid[], OUT run_starts integer[], OUT taken_buckets integer[], OUT taken_keys text[], OUT taken_full_to bigint[], OUT lost_buckets integer[], OUT lost_keys text[], OUT check_buckets integer[], OUT check_keys text[], OUT stop_keys text[], OUT retries_left integer, OUT busy integer, OUT due_ms bigint, OUT is_free boolean)
+CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after text[], p_keys text[], p_floors bigint[], p_limit integer, p_heads integer, p_run integer, p_retries integer, p_suspects integer, p_worker text, p_known bigint[], p_dead text[], p_now timestamp with time zone, OUT tids tid[], OUT run_starts integer[], OUT taken_buckets integer[], OUT taken_keys text[], OUT taken_full_to bigint[], OUT lost_buckets integer[], OUT lost_keys text[], OUT check_buckets integer[], OUT check_keys text[], OUT taken_to bigint[], OUT stop_keys text[], OUT retries_left integer, OUT busy integer, OUT due_ms bigint, OUT is_free boolean)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1101,7 +1124,7 @@ declare
         where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq > k.floor order by j.seq limit 1) n
     )
     select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_free, r.is_lost, r.is_clear,
-           case when r.is_full then r.last_seq end as full_to
+           r.last_seq, case when r.is_full then r.last_seq end as full_to
     from visited w cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
              bool_or(s.is_busy) as is_busy, bool_and(s.is_free) as is_free, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
@@ -1111,7 +1134,13 @@ declare
                  and not exists (select 1 from (  -- offset 0 keeps both bounds of seq in the index condition
                    select b.status from leasehold.inbox b
                    where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
-                     and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
+                     and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) or coalesce((
+               select c.rows <= 200 and not coalesce(c.is_busy, false) from leasehold.inbox_turns t cross join lateral (
+                 select count(*) as rows, bool_or(b.status = 'processing') as is_busy from (
+                   select b.status from leasehold.inbox b
+                   where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
+                     and b.seq > max(s.seq) and b.seq <= t.claimed_seq order by b.seq limit 201) b) c
+               where t.partition_bucket = w.bucket), false) as is_clear
       from (
         select j.ctid as tid, j.seq, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
                j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
@@ -1157,7 +1186,7 @@ begin
       tids := tids || h.tids[1 : p_limit - v_rows];
       v_rows := cardinality(tids);
       is_free := is_free and h.is_free;
-      taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
+      taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to; taken_to := taken_to || h.last_seq;
       exit when v_rows + v_maybe >= p_limit;
     end if;
   end loop;

@@ -25,7 +25,7 @@ begin
     grant select, insert, update on leasehold.inbox_turns to leasehold_worker;
     grant execute on function
       leasehold.inbox_walk(int[], text[], text[], bigint[], int, int, int, int, int, text, bigint[], text[], timestamptz),
-      leasehold.inbox_take_turns(int[], bigint[], boolean, boolean), leasehold.inbox_lock_runs(tid[], int[], timestamptz),
+      leasehold.inbox_take_turns(int[], bigint[], boolean, boolean), leasehold.inbox_note_taken(int[], bigint[]), leasehold.inbox_lock_runs(tid[], int[], timestamptz),
       leasehold.inbox_check(int[], text[], int, text, bigint[], text[], timestamptz),
       leasehold.inbox_remember(int[], text[], bigint[]),
       leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;

@@ -15,9 +15,10 @@
 --    the calling statement's snapshot keeps every row version that was live then from being pruned.
 --
 -- A window that is not full has seen every unfinished row of its key. A full one has not: rows that committed late may have
--- appeared below a row that is in process further back. inbox_hot_keys remembers, for keys with more rows than a window, a seq
--- beyond which no row is in process. Between the window and that seq the rows are looked at. A key without such a memory is
--- checked once through, some hundred thousand rows a pass, before it is claimed from.
+-- appeared below a row that is in process further back. inbox_turns knows, for each bucket, a seq beyond which no row has ever been in process;
+-- between the window and that seq the rows are looked at, which are few while the keys of a bucket come forward together. For a key
+-- that stays behind, or has very many rows, inbox_hot_keys remembers such a seq of its own. It is made by looking through the key once, some
+-- hundred thousand rows a pass.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, partition_key, seq) where in_line;
 
@@ -36,6 +37,9 @@ create table if not exists leasehold.inbox_turns (
   partition_bucket int primary key,
   turn bigint not null
 ) with (fillfactor = 50);
+-- No row of the bucket with a higher seq has ever been in process. Rows that were claimed before this was kept may have any seq.
+alter table leasehold.inbox_turns add column if not exists claimed_seq bigint not null default 9223372036854775807;
+alter table leasehold.inbox_turns alter column claimed_seq set default 0;
 
 -- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
 -- given back first, and keys that have to be checked. Stops by itself when p_limit rows have been found or p_heads keys visited; then stop_keys tells
@@ -54,7 +58,7 @@ drop function if exists leasehold.inbox_walk(int[], text[], text[], bigint[], in
 create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_keys text[], p_floors bigint[], p_limit int, p_heads int, p_run int,
   p_retries int, p_suspects int, p_worker text, p_known bigint[], p_dead text[], p_now timestamptz, out tids tid[], out run_starts int[], out taken_buckets int[],
   out taken_keys text[], out taken_full_to bigint[], out lost_buckets int[], out lost_keys text[], out check_buckets int[], out check_keys text[],
-  out stop_keys text[], out retries_left int, out busy int, out due_ms bigint, out is_free boolean)
+  out taken_to bigint[], out stop_keys text[], out retries_left int, out busy int, out due_ms bigint, out is_free boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
@@ -95,7 +99,7 @@ declare
         where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq > k.floor order by j.seq limit 1) n
     )
     select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_free, r.is_lost, r.is_clear,
-           case when r.is_full then r.last_seq end as full_to
+           r.last_seq, case when r.is_full then r.last_seq end as full_to
     from visited w cross join lateral (
       select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
              bool_or(s.is_busy) as is_busy, bool_and(s.is_free) as is_free, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
@@ -105,7 +109,13 @@ declare
                  and not exists (select 1 from (  -- offset 0 keeps both bounds of seq in the index condition
                    select b.status from leasehold.inbox b
                    where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
-                     and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) as is_clear
+                     and b.seq > max(s.seq) and b.seq <= k.claimed_seq offset 0) b where b.status = 'processing')) or coalesce((
+               select c.rows <= 200 and not coalesce(c.is_busy, false) from leasehold.inbox_turns t cross join lateral (
+                 select count(*) as rows, bool_or(b.status = 'processing') as is_busy from (
+                   select b.status from leasehold.inbox b
+                   where b.in_line and b.partition_bucket = w.bucket and b.partition_key = w.partition_key
+                     and b.seq > max(s.seq) and b.seq <= t.claimed_seq order by b.seq limit 201) b) c
+               where t.partition_bucket = w.bucket), false) as is_clear
       from (
         select j.ctid as tid, j.seq, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
                j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
@@ -151,7 +161,7 @@ begin
       tids := tids || h.tids[1 : p_limit - v_rows];
       v_rows := cardinality(tids);
       is_free := is_free and h.is_free;
-      taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to;
+      taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to; taken_to := taken_to || h.last_seq;
       exit when v_rows + v_maybe >= p_limit;
     end if;
   end loop;
@@ -243,6 +253,18 @@ begin
     v_left := v_left - v_seen.rows;
   end loop;
   return v_changed;
+end
+$$;
+
+-- Before rows are taken: the seq beyond which nothing of a bucket has been in process comes to lie beyond theirs, some way ahead so that it is seldom written.
+create or replace function leasehold.inbox_note_taken(p_buckets int[], p_taken_to bigint[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
+declare
+  c_ahead constant int := 5000;
+begin
+  update leasehold.inbox_turns t set claimed_seq = u.taken_to + c_ahead
+  from (select p.bucket, max(p.taken_to) as taken_to from unnest(p_buckets, p_taken_to) p(bucket, taken_to) group by p.bucket) u
+  where t.partition_bucket = u.bucket and t.claimed_seq < u.taken_to;
 end
 $$;
 

@@ -104,6 +104,7 @@ begin
     return query select * from leasehold.inbox_rest(w.retries_left, v_busy, null, null, null, null);
     return;
   end if;
+  perform leasehold.inbox_note_taken(w.taken_buckets, w.taken_to);
   if exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets)) then
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
   end if;

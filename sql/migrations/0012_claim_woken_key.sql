@@ -29,14 +29,15 @@ begin
     if not pg_try_advisory_xact_lock(v_class, v_bucket) then kind := 'look'; return next; return; end if;
   end loop;
   select array_agg(l.tid) filter (where l.takes) as tids, coalesce(bool_or(l.takes and not l.is_free), false) as is_touched,
-         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, coalesce(bool_or(l.is_lost), false) as has_lost, count(*) as rows,
+         coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, coalesce(bool_or(l.is_lost), false) as has_lost, count(*) as rows, max(l.seq) filter (where l.takes) as taken_to,
          min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
            and not exists (select 1 from leasehold.workers k where k.id = p_worker and k.status = 'dead' and k.left_at is null)
            and not exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(p_buckets))
            and not exists (select 1 from unnest(p_buckets, p_turns) u(bucket, turn)
-                           where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = u.bucket and t.turn = u.turn)) as is_plain
+                           where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = u.bucket and t.turn = u.turn)) as is_plain,
+         (select min(t.claimed_seq) from leasehold.inbox_turns t where t.partition_bucket = any(p_buckets)) as claimed_seq
   into w
   from (
     select s.*, bool_and(s.is_due) over (partition by s.partition_key order by s.seq)
@@ -58,6 +59,9 @@ begin
   attempts := 0; crashes := w.busy;
   seq := least(extract(epoch from w.due_at - v_now) * 1000, leasehold.inbox_next_due(p_buckets, v_now));
   if w.tids is null then return next; return; end if;
+  if w.taken_to > w.claimed_seq then
+    perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
+  end if;
   lease_generation := nextval('leasehold.lease_tokens');
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { openTransaction, untilBlockedBy } from "../support/claims.js";
 import { setup, type World } from "../support/world.js";
 
-/** Claims of a connection named `slow` stop at a gate between their look and their write: in inbox_remember, which keys with many rows come to. */
+/** Claims of a connection named `slow` stop at a gate between their look and their write: in inbox_note_taken. */
 async function gateBeforeTheWrite(world: World): Promise<{ readonly pid: number; open(): Promise<void> }> {
   await world.sql("create table leasehold.gate ()");
-  await world.sql(`create or replace function leasehold.inbox_remember(p_buckets int[], p_keys text[], p_full_to bigint[]) returns void
+  await world.sql(`create or replace function leasehold.inbox_note_taken(p_buckets int[], p_taken_to bigint[]) returns void
     language plpgsql as $$
     begin
       if current_setting('application_name') = 'slow' then perform 1 from leasehold.gate; end if;

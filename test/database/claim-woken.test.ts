@@ -175,3 +175,13 @@ test("a row that a person puts off between look and write keeps everything from 
   expect(await claiming).toMatchObject({ code: "40001" });
   expect(await world.sql("select 1 from leasehold.inbox where status = 'processing'")).toEqual([]);
 });
+
+test("many rows that commit late below a row which a woken claim took wait for it", async () => {
+  const world = await setup();
+  const inbox = await queueWith(world, ["first"], "key");
+  expect(await woken(world)).toEqual(["first"]);
+  await world.sql(
+    `insert into leasehold.inbox (kind, payload, partition_key, seq) select 'step', to_jsonb(n), '${key}', -n from generate_series(1, 60) n`,
+  );
+  expect(await inbox.claim({ workerId: "b", limit: 25 })).toEqual([]);
+});
