@@ -147,11 +147,16 @@ export class ClaimActivity implements Activity {
     return this.#send(this.#whereToLook(nowMs, appetite), appetite);
   }
 
-  /** Beside another claim it takes no row that has crashed its worker: of those there is one at a time. */
+  /** Of claims under way one may take rows with attempts behind them, which are counted, and one a row that has crashed its worker, of which there is one at a time. */
   #send(look: Look, hunger: Appetite): Attempt {
     const { claimer } = this.#parts;
     const before = claimer.bookmarks();
-    const appetite = this.#underWay.length === 0 ? hunger : { ...hunger, retries: 0, suspects: 0 };
+    const others = this.#underWay.map((attempt) => attempt.appetite);
+    const appetite = {
+      ...hunger,
+      retries: others.some((other) => other.retries > 0) ? 0 : hunger.retries,
+      suspects: others.some((other) => other.suspects > 0) ? 0 : hunger.suspects,
+    };
     const answer = claimer.claim(look, appetite).then(
       (pass) => ({ pass }),
       (error: unknown) => ({ error }),

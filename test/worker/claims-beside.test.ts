@@ -68,3 +68,25 @@ test.each(["key", "none"] as const)(
     if (order === "key") expect(backwards).toBe(0);
   },
 );
+
+test.each(["key", "none"] as const)(
+  "a row that has crashed its worker twice gets its turn while there is always more (order %s)",
+  async (order) => {
+    const world = await setup({ workerId: "a" });
+    const inbox = await world.queue("inbox", { order });
+    const count = 40_000;
+    await inbox.enqueueMany(
+      Array.from({ length: count }, (_, n) => ({ kind: "k", payload: n, partitionKey: `key-${n % 4_000}` })),
+    );
+    await world.sql("update leasehold.inbox set attempts = 2, crashes = 2 where payload = '7'");
+    let started = 0;
+    let startedBefore: number | null = null;
+    const handle = ({ payload }: { readonly payload: unknown }): void => {
+      if (payload === 7) startedBefore ??= started;
+      started++;
+    };
+    await startWorker(world.lh, { k: handle }, { concurrency: 100 });
+    await until("it was started", () => startedBefore !== null, 60_000);
+    expect(startedBefore).toBeLessThan(count / 2);
+  },
+);
