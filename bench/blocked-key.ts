@@ -1,5 +1,6 @@
 import { startPostgres } from "../src/embedded.js";
 import { connect, type Leasehold } from "../src/index.js";
+import { percentile } from "./percentile.js";
 
 /**
  * What keys that wait cost the others: the throughput of one worker with handlers that do nothing, over 10 000 keys, without a blocked key, with
@@ -55,13 +56,19 @@ async function compare(lh: Leasehold, jobs: number): Promise<void> {
       if (i > 0) measured.get(plan.name)?.push(round);
     }
   }
-  const base = median((measured.get("none") ?? []).map((round) => round.perSecond));
+  const base = percentile(
+    (measured.get("none") ?? []).map((round) => round.perSecond),
+    0.5,
+  );
   say(`  ${jobs} jobs`);
   for (const { name, blocked } of plans) {
     const list = measured.get(name) ?? [];
     const each = list.map((round) => Math.round(round.perSecond));
-    const rate = median(each);
-    const claims = median(list.map((round) => round.claims));
+    const rate = percentile(each, 0.5);
+    const claims = percentile(
+      list.map((round) => round.claims),
+      0.5,
+    );
     say(
       `    ${String(blocked).padStart(5)} blocked: ${Math.round(rate)} jobs/s, ${(rate / base).toFixed(3)} of none; ${claims} claims with rows; rounds ${each.join(" ")}`,
     );
@@ -111,10 +118,6 @@ async function fill(lh: Leasehold, { blocked, jobs }: Plan, name: string): Promi
     );
   });
   await lh.transaction((tx) => tx.query(`analyze leasehold.${name}`));
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 }
 
 await main();

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { startPostgres } from "../src/embedded.js";
 import { connect, type Leasehold, type Queue } from "../src/index.js";
+import { percentile } from "./percentile.js";
 
 /**
  * What a claim of 250 rows from 180 of 360 buckets costs at a backlog of 2 000 and of 1 000 000 rows, half of them on one hot key, and
@@ -61,10 +62,9 @@ async function measure(queue: Queue): Promise<Figures> {
     rows = Math.max(rows, jobs.length);
     await queue.settle(jobs.map((job) => ({ job, outcome: { is: "release" } })));
   }
-  times.sort((a, b) => a - b);
   return {
-    medianMs: times[times.length >> 1] ?? 0,
-    p95Ms: times[Math.floor(times.length * 0.95)] ?? 0,
+    medianMs: percentile(times, 0.5),
+    p95Ms: percentile(times, 0.95),
     rows,
   };
 }

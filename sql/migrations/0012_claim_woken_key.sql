@@ -1,8 +1,8 @@
 --! scope: queue
 --! order: key
 --
--- The claim of a worker that was woken, where it is simple: a few buckets with few rows, none of them lost or a retry. Answers as inbox_claim does, in half of
--- its time, or with one row of the kind `look`: there is something that only inbox_claim knows how to take.
+-- The claim of a worker that was woken, where it is simple: a few buckets with few rows, none of them lost or a retry. Answers as inbox_claim does, in less
+-- than two thirds of its time, or with one row of the kind `look`: there is something that only inbox_claim knows how to take.
 --
 -- The same steps (0005): the locks of the buckets, then a look in a new snapshot, then the leases. Because it sees every unfinished row of its
 -- buckets, no key is too long for a window.

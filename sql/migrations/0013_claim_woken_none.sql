@@ -1,7 +1,7 @@
 --! scope: queue
 --! order: none
 --
--- The claim of a worker that was woken: fresh rows of a few buckets, in the order of 0007. Answers as inbox_claim does, in half of its time, or with one row of
+-- The claim of a worker that was woken: fresh rows of a few buckets, in the order of 0007. Answers as inbox_claim does, in less than three quarters of its time, or with one row of
 -- the kind `look` when only inbox_claim can say what is the matter. What it has no eye for (lost rows, retries) is left for the next full pass.
 -- p_run and p_turns are of no use here.
 

@@ -75,7 +75,10 @@ export class ClaimActivity implements Activity {
   /** Rows may be waiting in these buckets. The caller wakes the loop. */
   wakeFor(buckets: readonly number[] | null): void {
     if (buckets === null) this.#woken = "all";
-    else if (this.#woken !== "all") this.#woken = new Set([...(this.#woken ?? []), ...buckets]);
+    else if (this.#woken !== "all") {
+      this.#woken ??= new Set();
+      for (const bucket of buckets) this.#woken.add(bucket);
+    }
     this.#elsewhere = 0;
   }
 

@@ -68,7 +68,7 @@ export async function claimWoken(
   bookmarks: Bookmarks,
   options: WokenOptions,
 ): Promise<ClaimPass | null> {
-  const { workerId, buckets, limit, run, leaseMs, turnOf } = options;
+  const { workerId, buckets, limit, run, leaseMs } = options;
   const rows = await seams.database.run(
     seams.bind(claimWokenJobs, {
       workerId,
@@ -76,12 +76,12 @@ export async function claimWoken(
       limit,
       run,
       leaseMs: BigInt(leaseMs),
-      turns: turnsFor({ workerId, buckets, ...(turnOf === undefined ? {} : { turnOf }) }),
+      turns: turnsFor(options),
       now: seams.clock.databaseNow(),
     }),
     null,
   );
-  if (rows[0]?.kind === "look") return null;
+  if (rows.some((row) => !isJob(row) && row.kind === "look")) return null;
   return read(seams, rows, { bookmarks, workerId, looked: buckets });
 }
 
