@@ -9,7 +9,7 @@ import type { CellResult, RoundResult } from "./results.js";
 
 const cellLimitMs = 600_000;
 
-/** Every system at every workload, once a round. In each round another system is the first, so that none is always at the same place. */
+/** Every system at every workload, as often in a round as the workload says. Each time another system is the first, so that none is always at the same place. */
 export async function measureAll(report: Report, stores: Stores, interruption: AbortSignal): Promise<void> {
   const { rounds, scale } = report;
   const steps = Array.from({ length: rounds }, (_, i) =>
@@ -25,12 +25,15 @@ export async function measureAll(report: Report, stores: Stores, interruption: A
   }
 }
 
-/** The cells of each workload, begun with another one in each round. */
+/** The cells of each workload, begun with another one each time. */
 function turned(results: readonly CellResult[], round: number): readonly CellResult[] {
   return workloadsOf(results).flatMap((workload) => {
     const group = results.filter((result) => result.workload === workload);
-    const first = round % group.length;
-    return [...group.slice(first), ...group.slice(0, first)];
+    const { turns = 1 } = workload;
+    return Array.from({ length: turns }, (_, turn) => {
+      const first = (round * turns + turn) % group.length;
+      return [...group.slice(first), ...group.slice(0, first)];
+    }).flat();
   });
 }
 

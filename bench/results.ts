@@ -9,7 +9,7 @@ export interface PlannedCell {
 }
 
 export interface CellResult extends PlannedCell {
-  /** One for each round. */
+  /** One for each turn of each round. */
   readonly rounds: RoundResult[];
 }
 

@@ -223,6 +223,17 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.assert_not_superseded(p_worker text, p_generation bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  raise exception 'worker % of generation % was replaced by another process of its id', p_worker, p_generation
+    using errcode = '55000', hint = 'Two processes must never share an id. This one has to stop, or to register again.';
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.assert_read_committed()
  RETURNS void
  LANGUAGE plpgsql
@@ -337,6 +348,39 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.inbox_archive_done(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_count int;
+begin
+  with gone as (
+    delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, p_tokens) u(id, token) order by u.id, u.token) w
+    where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker
+    returning j.id, j.seq, j.lease_generation, j.available_at, j.created_at, j.claimed_at, j.attempts, j.crashes, j.max_attempts, j.priority,
+      j.partition_bucket, j.kind, j.partition_key, j.claimed_by, j.idempotency_key, j.last_error, j.headers, j.errors, j.payload
+  )
+  insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
+    crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
+    headers, errors, payload)
+  select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, v_now, g.attempts,
+    g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'completed', g.kind, g.partition_key, g.claimed_by,
+    g.idempotency_key, g.last_error, g.headers, g.errors, g.payload
+  from gone g;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_check(p_buckets integer[], p_keys text[], p_scan integer, p_worker text, p_known bigint[], p_dead text[], p_now timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
@@ -385,7 +429,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_claim(p_worker text, p_buckets integer[], p_after text[], p_limit integer, p_run integer, p_retries integer, p_suspects integer, p_lease_ms bigint, p_known bigint[], p_now timestamp with time zone, p_keys text[] DEFAULT NULL::text[], p_floors bigint[] DEFAULT NULL::bigint[], p_turns bigint[] DEFAULT NULL::bigint[])
+CREATE OR REPLACE FUNCTION leasehold.inbox_claim(p_worker text, p_buckets integer[], p_after text[], p_limit integer, p_run integer, p_retries integer, p_suspects integer, p_lease_ms bigint, p_known bigint[], p_now timestamp with time zone, p_keys text[] DEFAULT NULL::text[], p_floors bigint[] DEFAULT NULL::bigint[], p_turns bigint[] DEFAULT NULL::bigint[], p_generation bigint DEFAULT NULL::bigint)
  RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -398,24 +442,30 @@ declare
   c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
   c_found constant int := case when p_limit = 0 then 2147483647 else p_limit end;
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
+  c_few constant int := 64;                        -- buckets that are looked into without asking first whether they have a row, which walks over dead entries once more
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint;
+  v_asked int[] := p_buckets; v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint; v_has_later boolean;
   w record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
+  v_has_later := exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null);
+  if p_keys is null and not v_has_later and cardinality(p_buckets) > c_few then
+    v_asked := array(select b from unnest(p_buckets) b where exists (select 1 from leasehold.inbox j where j.in_line and j.partition_bucket = b));
+  end if;
   if p_keys is null then
     select array_agg(b.bucket), array_agg(coalesce(b.after, '')), array_agg(b.turn) into v_buckets, v_after, v_turns
-    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn) where pg_try_advisory_xact_lock(v_class, b.bucket);
+    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn)
+    where case when b.bucket = any(v_asked) then pg_try_advisory_xact_lock(v_class, b.bucket) else false end;
   else
     select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor), array_agg(k.turn) into v_buckets, v_keys, v_floors, v_turns
     from unnest(p_buckets, p_keys, p_floors, p_turns) as k(bucket, key, floor, turn) where pg_try_advisory_xact_lock(v_class, k.bucket);
   end if;
   if v_buckets is null then
-    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
+    return query select * from leasehold.inbox_rest(0, cardinality(v_asked), null, null, null, null);
     return;
   end if;
   if p_limit > 0 then
@@ -429,11 +479,12 @@ begin
       if v_keys is null then return; end if;
     end if;
   end if;
-  if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
+  if v_has_later then
     perform leasehold.inbox_promote(array(select distinct b from unnest(v_buckets) b order by b), 1000, v_now);
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
+  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;
   for v_round in 1..3 loop -- give back, check, take
     select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
@@ -458,7 +509,7 @@ begin
       where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
     return;
   end if;
-  v_busy := w.busy + cardinality(p_buckets) - cardinality(v_buckets);
+  v_busy := w.busy + cardinality(v_asked) - cardinality(v_buckets);
   if w.tids is null then
     return query select * from leasehold.inbox_rest(w.retries_left, v_busy, least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)),
       null, null, null);
@@ -491,7 +542,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_claim_woken(p_worker text, p_buckets integer[], p_limit integer, p_run integer, p_lease_ms bigint, p_now timestamp with time zone, p_turns bigint[])
+CREATE OR REPLACE FUNCTION leasehold.inbox_claim_woken(p_worker text, p_buckets integer[], p_limit integer, p_run integer, p_lease_ms bigint, p_now timestamp with time zone, p_turns bigint[], p_generation bigint DEFAULT NULL::bigint)
  RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -518,7 +569,7 @@ begin
          min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
-           and not exists (select 1 from leasehold.workers k where k.id = p_worker and k.status = 'dead' and k.left_at is null)
+           and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation > p_generation or k.status = 'dead' and k.left_at is null))
            and not exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(p_buckets))
            and not exists (select 1 from unnest(p_buckets, p_turns) u(bucket, turn)
                            where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = u.bucket and t.turn = u.turn)) as is_plain,
@@ -576,68 +627,36 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_complete(p_worker text, p_ids uuid[],
 AS $function$
 #variable_conflict use_column
 declare
-  v_count int;
+  v_keeps boolean := (select q.retention > interval '0' from leasehold.queues q where q.name = 'inbox');
+  v_tokens bigint[] := p_tokens;
+  v_held uuid[];
 begin
-  if (select q.retention = interval '0' from leasehold.queues q where q.name = 'inbox') then
-    if cardinality(p_ids) = 1 then -- all or nothing: there is nothing to take back
+  if cardinality(p_ids) = 1 then -- all or nothing: there is nothing to take back
+    if v_keeps then
+      if leasehold.inbox_archive_done(p_worker, p_ids, p_tokens, p_now) = 1 then return; end if;
+    else
       delete from leasehold.inbox j
       where j.id = p_ids[1] and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
-      if not found then id := p_ids[1]; token := p_tokens[1]; return next; end if;
-      return;
+      if found then return; end if;
     end if;
-    begin
-      if cardinality(p_tokens) = 1 then
-        delete from leasehold.inbox j
-        where j.id = any(p_ids) and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
-      else
-        delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, p_tokens) u(id, token) order by u.id, u.token) w
-        where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker;
-      end if;
-      get diagnostics v_count = row_count;
-      if v_count = cardinality(p_ids) then return; end if;
-      raise exception using errcode = 'LH001';
-    exception when sqlstate 'LH001' then
-      null; -- Some were not held. Which ones, is found below.
-    end;
+    return query select p_ids[1], p_tokens[1];
+    return;
   end if;
-  return query select * from leasehold.inbox_complete_each(p_worker, p_ids, p_tokens, coalesce(p_now, clock_timestamp()));
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION leasehold.inbox_complete_each(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamp with time zone)
- RETURNS TABLE(id uuid, token bigint)
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'
- SET jit TO 'off'
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
-AS $function$
-#variable_conflict use_column
-declare
-  v_tokens bigint[] := case when cardinality(p_tokens) = 1 then array_fill(p_tokens[1], array[cardinality(p_ids)]) else p_tokens end;
-  v_done uuid[];
-begin
-  with gone as (
-    delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, v_tokens) u(id, token) order by u.id, u.token) w
-    where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker
-    returning j.*
-  ), kept as (
-    insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
-      crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
-      headers, errors, payload)
-    select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, p_now, g.attempts,
-      g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'completed', g.kind, g.partition_key, g.claimed_by,
-      g.idempotency_key, g.last_error, g.headers, g.errors, g.payload
-    from gone g, leasehold.queues q where q.name = 'inbox' and q.retention > interval '0'
-  )
-  select array_agg(g.id) into v_done from gone g;
-  if coalesce(cardinality(v_done), 0) < cardinality(p_ids) then
-    return query select u.id, u.token from unnest(p_ids, v_tokens) u(id, token)
-      where u.id <> all(coalesce(v_done, '{}')) order by u.id, u.token;
+  begin
+    if leasehold.inbox_remove_done(p_worker, p_ids, p_tokens, p_now, v_keeps) = cardinality(p_ids) then return; end if;
+    raise exception using errcode = 'LH001';
+  exception when sqlstate 'LH001' then
+    null; -- Some are not held.
+  end;
+  if cardinality(p_tokens) = 1 then v_tokens := array_fill(p_tokens[1], array[cardinality(p_ids)]); end if;
+  select array_agg(h.id), array_agg(h.token) into v_held, v_tokens from (
+    select j.id, w.token from leasehold.inbox j, (select u.id, u.token from unnest(p_ids, v_tokens) u(id, token) order by u.id, u.token) w
+    where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker for update of j) h;
+  if v_held is not null then
+    perform leasehold.inbox_remove_done(p_worker, v_held, v_tokens, p_now, v_keeps);
   end if;
+  return query select u.id, coalesce(u.token, p_tokens[1]) from unnest(p_ids, p_tokens) u(id, token)
+    where u.id <> all(coalesce(v_held, '{}')) order by u.id, u.token;
 end
 $function$;
 
@@ -984,6 +1003,35 @@ begin
   where k.partition_bucket = t.bucket and k.partition_key = t.key and t.full_to is not null;
   delete from leasehold.inbox_hot_keys k using unnest(p_buckets, p_keys, p_full_to) t(bucket, key, full_to)
   where k.partition_bucket = t.bucket and k.partition_key = t.key and t.full_to is null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_remove_done(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamp with time zone, p_keeps boolean)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  v_count int;
+begin
+  if p_keeps then
+    return leasehold.inbox_archive_done(p_worker, p_ids,
+      case when cardinality(p_tokens) = 1 then array_fill(p_tokens[1], array[cardinality(p_ids)]) else p_tokens end, p_now);
+  elsif cardinality(p_tokens) = 1 then
+    delete from leasehold.inbox j
+    where j.id = any(p_ids) and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
+  else
+    delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, p_tokens) u(id, token) order by u.id, u.token) w
+    where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker;
+  end if;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $function$;
 

@@ -32,6 +32,7 @@ export { type Logger, logEvents } from "./log-events.js";
 export type { MemberOptions } from "./membership/member-settings.js";
 export type { Ring } from "./membership/ring.js";
 export { shardKey } from "./membership/shard-key.js";
+export type { AuditReport, AuditRule, Breach, BreachRow } from "./operate/audit.js";
 export type { JobFilter, ListFilter } from "./operate/job-filter.js";
 export type { Progress } from "./operate/redrive.js";
 export type { QueueStats } from "./operate/stats.js";

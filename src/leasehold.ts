@@ -10,6 +10,7 @@ import type { MemberSettings } from "./membership/member-settings.js";
 import { Membership } from "./membership/membership.js";
 import { ringOf } from "./membership/owned-buckets.js";
 import type { Ring } from "./membership/ring.js";
+import { type AuditReport, auditQueues } from "./operate/audit.js";
 import { evict, isLiveOn, listWorkers, type WorkerRow } from "./operate/workers.js";
 import { StopOnSignal } from "./runtime/stop-on-signal.js";
 import type { Clock } from "./seams/clock.js";
@@ -143,6 +144,11 @@ export class Leasehold {
   /** One round of housekeeping, if no other process is at it. */
   async housekeep(): Promise<HousekeepingReport> {
     return await housekeep({ ...this.#seams, schema: this.schema });
+  }
+
+  /** Asks the rows of every queue whether the promises hold, and names those that break one. Changes nothing; cheap enough for every minute. */
+  async audit(): Promise<AuditReport> {
+    return await auditQueues({ ...this.#seams, schema: this.schema });
   }
 
   /** Throws StaleFenceError when the resource has seen a higher token. Call it first in the transaction that writes. */

@@ -9,6 +9,7 @@ export function surroundings({ date, machine, postgres, redis, rounds, scale }: 
     `- ${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}`,
     `- PostgreSQL ${postgres.version}: ${listed(postgres.settings)}`,
     ...(redis === null ? [] : [`- Redis ${redis}`]),
+    "- Machines have moods: figures are medians over rounds, and over several short turns in each round where a workload says so.",
     "- Every measurement has fresh processes and a fresh database or Redis; payloads are JSON of 250 bytes; handlers only count.",
   ].join("\n");
 }

@@ -3,9 +3,9 @@ import { type PostgresServer, startPostgres } from "../../src/embedded.js";
 import { delay } from "../wait.js";
 import type { Store } from "./store.js";
 
-/** Durable, and large enough for checkpoints to stay out of the way of everybody alike. */
+/** Durable, and large enough for checkpoints and evicted pages to stay out of the way of everybody alike. */
 export const serverSettings: Readonly<Record<string, string>> = Object.freeze({
-  shared_buffers: "512MB",
+  shared_buffers: "2GB",
   max_wal_size: "8GB",
   checkpoint_timeout: "30min",
   autovacuum: "on",

@@ -33,15 +33,23 @@ function kind(kept: { readonly retentionMs: number }): Omit<SystemKind, "id" | "
     store: "postgres",
     version: () => version,
     variants: {
-      B1: [none, key],
-      B2: [none, key],
       B3: [plain],
       B4: [plain],
-      B5: [none, key],
       B8: [keyed],
       B9: [keyed],
       B12: [none, key],
-      ...(keepsAll ? {} : { B6: [none, key], B7: [none, key], B10: [none, key], B11: [keyed] }),
+      // Where the archive makes no difference, or was not asked about.
+      ...(keepsAll
+        ? {}
+        : {
+            B1: [none, key],
+            B2: [none, key],
+            B5: [none, key],
+            B6: [none, key],
+            B7: [none, key],
+            B10: [none, key],
+            B11: [keyed],
+          }),
     },
     open: async (url, variant) => {
       // Given here, so that what the environment says plays no part.

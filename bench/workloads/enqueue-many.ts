@@ -7,13 +7,14 @@ export const enqueueMany: Workload = {
   id: "B2",
   title: "Bulk enqueue",
   about:
-    "100 000 jobs from one process, 1 000 a call, once with one call in flight and once with two, each on a fresh store; the better counts.",
+    "100 000 jobs from one process, 1 000 a call, once with one call in flight and once with two, each on a fresh store; the better counts. Two turns a round.",
   figures: [
     perSecond,
     { key: "one", label: "one call in flight", unit: "jobs/s", better: "more" },
     { key: "two", label: "two calls in flight", unit: "jobs/s", better: "more" },
   ],
-  expectedSeconds: 12,
+  turns: 2,
+  expectedSeconds: 9,
   run: async (cell) => {
     const count = cell.scaled(100_000);
     const one = await fillOnce(cell, count, 1);

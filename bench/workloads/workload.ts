@@ -9,7 +9,9 @@ export interface Workload {
   readonly about: string;
   /** The first is the one of the summary and of the chart. */
   readonly figures: readonly Figure[];
-  /** What one system takes about, at full size; a guess for the first round's estimate. */
+  /** How often each system has its turn in a round; once unless told. Short turns that alternate put the moods of a shared machine on everybody. */
+  readonly turns?: number;
+  /** What one system takes about in a turn, at full size; a guess for the first round's estimate. */
   readonly expectedSeconds: number;
   run(cell: Cell): Promise<Outcome>;
 }

@@ -16,10 +16,11 @@ begin
   grant execute on function leasehold.inbox_slot(text), leasehold.inbox_promote(int[], int, timestamptz),
     leasehold.inbox_rest(int, int, bigint, bigint, timestamptz, bigint), leasehold.inbox_next_due(int[], timestamptz),
     leasehold.inbox_complete(text, uuid[], bigint[], timestamptz),
-    leasehold.inbox_complete_each(text, uuid[], bigint[], timestamptz),
+    leasehold.inbox_remove_done(text, uuid[], bigint[], timestamptz, boolean),
+    leasehold.inbox_archive_done(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
-    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]),
-    leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[]) to leasehold_worker;
+    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[], bigint),
+    leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[], bigint) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
     grant select, insert, update, delete on leasehold.inbox_hot_keys to leasehold_worker;
     grant select, insert, update on leasehold.inbox_turns to leasehold_worker;
@@ -30,7 +31,7 @@ begin
       leasehold.inbox_remember(int[], text[], bigint[]),
       leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;
   else
-    grant execute on function leasehold.inbox_pick(int[], text[], int, int, text, bigint[], text[], timestamptz),
+    grant execute on function leasehold.inbox_pick(int[], text[], int, int, text, bigint[], text[], timestamptz), leasehold.inbox_fronts(int[], text[]),
       leasehold.inbox_find_lost(int[], int, text, bigint[], text[], timestamptz) to leasehold_worker;
   end if;
 

@@ -175,6 +175,15 @@ begin
 end
 $$;
 
+-- Two processes of one id would take each other's rows for their own. The one that registered later has the higher generation, and the other is out.
+create or replace function leasehold.assert_not_superseded(p_worker text, p_generation bigint) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'worker % of generation % was replaced by another process of its id', p_worker, p_generation
+    using errcode = '55000', hint = 'Two processes must never share an id. This one has to stop, or to register again.';
+end
+$$;
+
 -- Of the heads (in order) that have attempts behind them, those beyond what may be claimed: more than p_retries of them, or more
 -- than p_suspects that crashed their worker twice or more.
 create or replace function leasehold.over_budget(p_heads int[], p_crashes int[], p_retries int, p_suspects int) returns int[]

@@ -13,6 +13,7 @@
 --   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
 --   p_retries            how many of them may have attempts behind them: such a row is claimed into a free slot, not ahead
 --   p_suspects           how many may have crashed their worker twice or more: one at a time, so that innocents do not pay
+--   p_generation         under which the worker is registered; one that another process of its id has replaced may not claim. Null for who is not.
 --   p_known              tokens the worker knows of; its own rows under any other token are taken over. Null: none are.
 --
 -- Locks: bucket locks (try), then job rows with skip locked. It waits for nothing, but for 100 ms at most where a person locks a row in the moment
@@ -22,7 +23,7 @@ drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int
 drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
-  p_floors bigint[] default null, p_turns bigint[] default null)
+  p_floors bigint[] default null, p_turns bigint[] default null, p_generation bigint default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -32,24 +33,30 @@ declare
   c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
   c_found constant int := case when p_limit = 0 then 2147483647 else p_limit end;
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
+  c_few constant int := 64;                        -- buckets that are looked into without asking first whether they have a row, which walks over dead entries once more
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint;
+  v_asked int[] := p_buckets; v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint; v_has_later boolean;
   w record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
+  v_has_later := exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null);
+  if p_keys is null and not v_has_later and cardinality(p_buckets) > c_few then
+    v_asked := array(select b from unnest(p_buckets) b where exists (select 1 from leasehold.inbox j where j.in_line and j.partition_bucket = b));
+  end if;
   if p_keys is null then
     select array_agg(b.bucket), array_agg(coalesce(b.after, '')), array_agg(b.turn) into v_buckets, v_after, v_turns
-    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn) where pg_try_advisory_xact_lock(v_class, b.bucket);
+    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn)
+    where case when b.bucket = any(v_asked) then pg_try_advisory_xact_lock(v_class, b.bucket) else false end;
   else
     select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor), array_agg(k.turn) into v_buckets, v_keys, v_floors, v_turns
     from unnest(p_buckets, p_keys, p_floors, p_turns) as k(bucket, key, floor, turn) where pg_try_advisory_xact_lock(v_class, k.bucket);
   end if;
   if v_buckets is null then
-    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
+    return query select * from leasehold.inbox_rest(0, cardinality(v_asked), null, null, null, null);
     return;
   end if;
   if p_limit > 0 then
@@ -63,11 +70,12 @@ begin
       if v_keys is null then return; end if;
     end if;
   end if;
-  if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
+  if v_has_later then
     perform leasehold.inbox_promote(array(select distinct b from unnest(v_buckets) b order by b), 1000, v_now);
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
+  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;
   for v_round in 1..3 loop -- give back, check, take
     select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
@@ -92,7 +100,7 @@ begin
       where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
     return;
   end if;
-  v_busy := w.busy + cardinality(p_buckets) - cardinality(v_buckets);
+  v_busy := w.busy + cardinality(v_asked) - cardinality(v_buckets);
   if w.tids is null then
     return query select * from leasehold.inbox_rest(w.retries_left, v_busy, least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)),
       null, null, null);

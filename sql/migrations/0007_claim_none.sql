@@ -14,6 +14,9 @@
 --
 -- p_after may hold a position for each bucket, as priority:microseconds:seq; then only rows beyond it are looked at ('' or null: from the front).
 -- For speed alone: entries of finished rows that no vacuum may remove are not walked over again. What appeared before a position is found from the front.
+-- With a ~ the claim begins at the first unfinished row in line that is at this position or behind it, or more urgent ('~': at the first of all), and tells where that
+-- is, in a row of the kind `front`: whoever begins there next time meets every row that is in process or waiting now, lost ones too. Where there is none it tells a place a
+-- minute ago.
 --
 -- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_turns are of no use here.
 
@@ -25,7 +28,7 @@ drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int
 drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
-  p_floors bigint[] default null, p_turns bigint[] default null)
+  p_floors bigint[] default null, p_turns bigint[] default null, p_generation bigint default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -33,9 +36,10 @@ language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_share int := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(p_buckets))));
-  c_look constant int := 200;  -- rows in process of a bucket that are looked at when nothing is to be taken
-  v_dead text[]; v_lost uuid[]; v_deep int[]; v_after text[]; v_token bigint; v_over int[] := '{}';
+  v_share int;
+  c_none constant interval := '1 minute';  -- where there is no row, what is found later counts from this long ago
+  c_look constant int := 200;  -- rows of a bucket that are looked at when nothing is to be taken
+  v_dead text[]; v_lost uuid[]; v_deep int[]; v_after text[] := p_after; v_buckets int[] := p_buckets; v_token bigint; v_over int[] := '{}';
   v_left int := 0;
   w record; m record;
 begin
@@ -47,6 +51,7 @@ begin
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
+  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;
   if p_limit < 1 then
     v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
     if v_lost is not null then
@@ -54,25 +59,37 @@ begin
     end if;
     return;
   end if;
+  if exists (select 1 from unnest(p_after) a where a like '~%') then
+    v_after := leasehold.inbox_fronts(p_buckets, p_after);
+    return query select null::uuid, null::bigint, 'front', null::jsonb, null::jsonb,
+      coalesce(nullif(f.after, ''), '0:' || (extract(epoch from v_now - c_none) * 1000000)::bigint || ':0'), f.bucket, null::int, null::int, null::int,
+      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text
+      from unnest(p_buckets, p_after, v_after) f(bucket, asked, after) where f.asked like '~%';
+    select array_agg(f.bucket), array_agg(f.after) into v_buckets, v_after
+    from unnest(p_buckets, p_after, v_after) f(bucket, asked, after) where not (f.asked like '~%' and f.after = '');
+  end if;
+  v_share := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(v_buckets))));
   for v_round in 1..2 loop -- give back, take
     select array_agg(t.tid) filter (where not t.is_lost) as tids, array_agg(t.attempts) filter (where not t.is_lost) as attempts,
            array_agg(t.crashes) filter (where not t.is_lost) as crashes, coalesce(bool_or(t.attempts > 0), false) as has_retries,
-           array_agg(t.bucket) as buckets, array_agg(t.id) filter (where t.is_lost) as lost
+           array_agg(t.id) filter (where t.is_lost) as lost
     into w
-    from leasehold.inbox_pick(p_buckets, p_after, v_share, p_limit, p_worker, p_known, v_dead, v_now) t;
+    from leasehold.inbox_pick(v_buckets, v_after, v_share, p_limit, p_worker, p_known, v_dead, v_now) t;
     exit when w.lost is null or v_round = 2;
     perform leasehold.inbox_recover(w.lost, w.lost, p_worker, p_known, v_dead, v_now);
   end loop;
   if v_share < p_limit and coalesce(cardinality(w.tids), 0) between 1 and p_limit - 1 then
-    select array_agg(d.bucket), array_agg(a.after) into v_deep, v_after
-    from (select u.bucket from unnest(w.buckets) u(bucket) group by u.bucket having count(*) >= v_share) d
-    join unnest(p_buckets, p_after) a(bucket, after) on a.bucket = d.bucket;
+    -- Goes on behind what was found, not over all the dead entries before it again.
+    select array_agg(d.bucket), array_agg(d.after) into v_deep, v_after from (
+      select j.partition_bucket as bucket, (array_agg(j.priority || ':' || (extract(epoch from j.available_at) * 1000000)::bigint || ':' || j.seq
+        order by j.priority desc, j.available_at desc, j.seq desc))[1] as after
+      from leasehold.inbox j where j.ctid = any(w.tids) group by j.partition_bucket having count(*) >= v_share) d;
   end if;
   if v_deep is not null then
     select array_agg(t.tid) as tids, array_agg(t.attempts) as attempts, array_agg(t.crashes) as crashes,
            bool_or(t.attempts > 0) as has_retries into m
     from leasehold.inbox_pick(v_deep, v_after, p_limit, p_limit, p_worker, p_known, v_dead, v_now) t
-    where not t.is_lost and t.tid <> all(coalesce(w.tids, '{}'));
+    where not t.is_lost;
     w.tids := (w.tids || m.tids)[1:p_limit];
     w.attempts := (w.attempts || m.attempts)[1:p_limit];
     w.crashes := (w.crashes || m.crashes)[1:p_limit];
@@ -106,6 +123,31 @@ begin
 end
 $$;
 
+-- Positions to begin behind, for inbox_pick: those with a ~ lie right before the first unfinished row as told above ('': there is none). Locks nothing.
+create or replace function leasehold.inbox_fronts(p_buckets int[], p_after text[]) returns text[]
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+#variable_conflict use_column
+begin
+  return array(
+    select case when u.after like '~%' then coalesce(f.after, '') else u.after end
+    from unnest(p_buckets, p_after) with ordinality u(b, after, nth)
+    cross join lateral (select string_to_array(nullif(ltrim(u.after, '~'), ''), ':') as at) a left join lateral (
+      select n.priority || ':' || (extract(epoch from n.available_at) * 1000000)::bigint || ':' || n.seq - 1 as after from (
+        (select j.priority, j.available_at, j.seq from leasehold.inbox j
+         where j.in_line and j.partition_bucket = u.b and j.priority < a.at[1]::int
+         order by j.priority, j.available_at, j.seq limit 1)
+        union all
+        (select j.priority, j.available_at, j.seq from leasehold.inbox j
+         where j.in_line and j.partition_bucket = u.b and (j.priority, j.available_at, j.seq) > (coalesce(a.at[1]::int, -2147483648),
+           coalesce('epoch'::timestamptz + a.at[2]::bigint * interval '1 microsecond', '-infinity'), coalesce(a.at[3]::bigint, 0))
+         order by j.priority, j.available_at, j.seq limit 1)
+        limit 1) n
+      where u.after like '~%') f on true
+    order by u.nth);
+end
+$$;
+
 -- Locks (skip locked) up to p_share rows of each bucket, p_limit in all, by the index inbox_line: pending ones, and those in process that are lost:
 -- their lease ran out, their worker is marked dead, or they are the caller's own under a token it does not know.
 create or replace function leasehold.inbox_pick(p_buckets int[], p_after text[], p_share int, p_limit int, p_worker text, p_known bigint[],
@@ -129,7 +171,7 @@ begin
 end
 $$;
 
--- The same lost rows, as far as they are in front of the first pending one of their bucket. Locks nothing.
+-- The same lost rows, among the first p_look of each bucket. Locks nothing.
 create or replace function leasehold.inbox_find_lost(p_buckets int[], p_look int, p_worker text, p_known bigint[], p_dead text[],
   p_now timestamptz) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -137,16 +179,9 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set j
 declare
   v_ids uuid[];
 begin
-  select array_agg(r.id) into v_ids from unnest(p_buckets) b
-  left join lateral (
-    select j.priority, j.available_at, j.seq from leasehold.inbox j
-    where j.in_line and j.partition_bucket = b and j.status = 'pending'
-    order by j.priority, j.available_at, j.seq limit 1) f on true
-  cross join lateral (
+  select array_agg(r.id) into v_ids from unnest(p_buckets) b cross join lateral (
     select j.id, j.status, j.claimed_by, j.lease_expires_at, j.lease_generation from leasehold.inbox j
-    where j.in_line and j.partition_bucket = b and (j.priority, j.available_at, j.seq)
-      < (coalesce(f.priority, 2147483647), coalesce(f.available_at, 'infinity'), coalesce(f.seq, 9223372036854775807))
-    order by j.priority, j.available_at, j.seq limit p_look) r
+    where j.in_line and j.partition_bucket = b order by j.priority, j.available_at, j.seq limit p_look) r
   where r.status = 'processing' and (r.lease_expires_at <= p_now or r.claimed_by = any(p_dead)
     or (p_known is not null and r.claimed_by = p_worker and r.lease_generation <> all(p_known)));
   return v_ids;

@@ -5,8 +5,9 @@
 -- the kind `look` when only inbox_claim can say what is the matter. What it has no eye for (lost rows, retries) is left for the next full pass.
 -- p_run and p_turns are of no use here.
 
+drop function if exists leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[]);
 create or replace function leasehold.inbox_claim_woken(p_worker text, p_buckets int[], p_limit int, p_run int, p_lease_ms bigint,
-  p_now timestamptz, p_turns bigint[])
+  p_now timestamptz, p_turns bigint[], p_generation bigint default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -18,7 +19,7 @@ declare
   w record;
 begin
   select array_agg(l.tid) as tids, (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
-         and not exists (select 1 from leasehold.workers k where k.id = p_worker and k.status = 'dead' and k.left_at is null) as is_plain
+         and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation > p_generation or k.status = 'dead' and k.left_at is null)) as is_plain
   into w
   from (
     select r.tid from unnest(p_buckets) b(bucket) cross join lateral (

@@ -96,12 +96,27 @@ select leasehold.drop_archive_days('inbox', :now::timestamptz) as dropped;
 select count(*) as strays from (select 1 from leasehold.inbox_archive_rest limit 1000) s;
 
 -- name: take_sample
--- Locks the row it inserts and those it deletes: samples older than the limit given, by samples_pkey.
+-- Locks the row it inserts and those it deletes: samples older than the limit given, by samples_pkey. Reads the hot table, or of a large one as many of its pages,
+-- picked at random, as bytes are given: then counts are estimates, `share` tells of what part, and the oldest is not known.
 -- nullable: now
 with t as (
   select coalesce(:now::timestamptz, now()) as now
 ), trimmed as (
   delete from leasehold.samples s using t
   where s.queue = 'inbox' and s.taken_at < t.now - :keep_ms::float8 * interval '1 ms'
+), pages as materialized (
+  select least(1, :bytes_max::float8 / greatest(1, pg_relation_size('leasehold.inbox'))) as share
+), seen as (
+  select count(*) filter (where j.status = 'scheduled') as scheduled, count(*) filter (where j.status = 'pending') as pending,
+         count(*) filter (where j.status = 'processing') as processing, count(*) filter (where j.status = 'dead_letter') as dead_letter,
+         count(*) filter (where j.status = 'pending' and j.available_at <= t.now) as due,
+         count(*) filter (where j.status in ('pending', 'scheduled') and j.attempts > 0) as retrying,
+         count(*) filter (where j.status = 'processing' and j.lease_expires_at <= t.now) as expired,
+         min(j.available_at) filter (where j.status = 'pending' and j.available_at <= t.now) as oldest_due_at
+  from leasehold.inbox j tablesample system ((select 100 * p.share from pages p)), t
 )
-insert into leasehold.samples (queue, taken_at, counts) select 'inbox', t.now, :counts::jsonb from t on conflict do nothing;
+insert into leasehold.samples (queue, taken_at, counts)
+select 'inbox', t.now, jsonb_build_object('scheduled', round(s.scheduled / p.share), 'pending', round(s.pending / p.share),
+  'processing', round(s.processing / p.share), 'dead_letter', round(s.dead_letter / p.share), 'due', round(s.due / p.share),
+  'retrying', round(s.retrying / p.share), 'expired', round(s.expired / p.share), 'oldest_due_at', case when p.share = 1 then s.oldest_due_at end, 'share', p.share)
+from t, pages p, seen s on conflict do nothing;

@@ -185,6 +185,15 @@ begin
 end
 $$;
 
+-- Two processes of one id would take each other's rows for their own. The one that registered later has the higher generation, and the other is out.
+create or replace function leasehold.assert_not_superseded(p_worker text, p_generation bigint) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'worker % of generation % was replaced by another process of its id', p_worker, p_generation
+    using errcode = '55000', hint = 'Two processes must never share an id. This one has to stop, or to register again.';
+end
+$$;
+
 -- Of the heads (in order) that have attempts behind them, those beyond what may be claimed: more than p_retries of them, or more
 -- than p_suspects that crashed their worker twice or more.
 create or replace function leasehold.over_budget(p_heads int[], p_crashes int[], p_retries int, p_suspects int) returns int[]
@@ -985,6 +994,7 @@ $$;
 --   p_limit, p_run       rows at most, and rows of one key at most; a limit of 0 only gives back lost rows and forgets cold keys
 --   p_retries            how many of them may have attempts behind them: such a row is claimed into a free slot, not ahead
 --   p_suspects           how many may have crashed their worker twice or more: one at a time, so that innocents do not pay
+--   p_generation         under which the worker is registered; one that another process of its id has replaced may not claim. Null for who is not.
 --   p_known              tokens the worker knows of; its own rows under any other token are taken over. Null: none are.
 --
 -- Locks: bucket locks (try), then job rows with skip locked. It waits for nothing, but for 100 ms at most where a person locks a row in the moment
@@ -994,7 +1004,7 @@ drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int
 drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
-  p_floors bigint[] default null, p_turns bigint[] default null)
+  p_floors bigint[] default null, p_turns bigint[] default null, p_generation bigint default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -1004,24 +1014,30 @@ declare
   c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
   c_found constant int := case when p_limit = 0 then 2147483647 else p_limit end;
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
+  c_few constant int := 64;                        -- buckets that are looked into without asking first whether they have a row, which walks over dead entries once more
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint;
+  v_asked int[] := p_buckets; v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint; v_has_later boolean;
   w record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
+  v_has_later := exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null);
+  if p_keys is null and not v_has_later and cardinality(p_buckets) > c_few then
+    v_asked := array(select b from unnest(p_buckets) b where exists (select 1 from leasehold.inbox j where j.in_line and j.partition_bucket = b));
+  end if;
   if p_keys is null then
     select array_agg(b.bucket), array_agg(coalesce(b.after, '')), array_agg(b.turn) into v_buckets, v_after, v_turns
-    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn) where pg_try_advisory_xact_lock(v_class, b.bucket);
+    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn)
+    where case when b.bucket = any(v_asked) then pg_try_advisory_xact_lock(v_class, b.bucket) else false end;
   else
     select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor), array_agg(k.turn) into v_buckets, v_keys, v_floors, v_turns
     from unnest(p_buckets, p_keys, p_floors, p_turns) as k(bucket, key, floor, turn) where pg_try_advisory_xact_lock(v_class, k.bucket);
   end if;
   if v_buckets is null then
-    return query select * from leasehold.inbox_rest(0, cardinality(p_buckets), null, null, null, null);
+    return query select * from leasehold.inbox_rest(0, cardinality(v_asked), null, null, null, null);
     return;
   end if;
   if p_limit > 0 then
@@ -1035,11 +1051,12 @@ begin
       if v_keys is null then return; end if;
     end if;
   end if;
-  if exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null) then
+  if v_has_later then
     perform leasehold.inbox_promote(array(select distinct b from unnest(v_buckets) b order by b), 1000, v_now);
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
+  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;
   for v_round in 1..3 loop -- give back, check, take
     select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
@@ -1064,7 +1081,7 @@ begin
       where j.in_line and j.partition_bucket = k.partition_bucket and j.partition_key = k.partition_key);
     return;
   end if;
-  v_busy := w.busy + cardinality(p_buckets) - cardinality(v_buckets);
+  v_busy := w.busy + cardinality(v_asked) - cardinality(v_buckets);
   if w.tids is null then
     return query select * from leasehold.inbox_rest(w.retries_left, v_busy, least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)),
       null, null, null);
@@ -1136,6 +1153,9 @@ $$;
 --
 -- p_after may hold a position for each bucket, as priority:microseconds:seq; then only rows beyond it are looked at ('' or null: from the front).
 -- For speed alone: entries of finished rows that no vacuum may remove are not walked over again. What appeared before a position is found from the front.
+-- With a ~ the claim begins at the first unfinished row in line that is at this position or behind it, or more urgent ('~': at the first of all), and tells where that
+-- is, in a row of the kind \`front\`: whoever begins there next time meets every row that is in process or waiting now, lost ones too. Where there is none it tells a place a
+-- minute ago.
 --
 -- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_turns are of no use here.
 
@@ -1147,7 +1167,7 @@ drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int
 drop function if exists leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]);
 create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[], p_after text[], p_limit int, p_run int,
   p_retries int, p_suspects int, p_lease_ms bigint, p_known bigint[], p_now timestamptz, p_keys text[] default null,
-  p_floors bigint[] default null, p_turns bigint[] default null)
+  p_floors bigint[] default null, p_turns bigint[] default null, p_generation bigint default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -1155,9 +1175,10 @@ language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_share int := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(p_buckets))));
-  c_look constant int := 200;  -- rows in process of a bucket that are looked at when nothing is to be taken
-  v_dead text[]; v_lost uuid[]; v_deep int[]; v_after text[]; v_token bigint; v_over int[] := '{}';
+  v_share int;
+  c_none constant interval := '1 minute';  -- where there is no row, what is found later counts from this long ago
+  c_look constant int := 200;  -- rows of a bucket that are looked at when nothing is to be taken
+  v_dead text[]; v_lost uuid[]; v_deep int[]; v_after text[] := p_after; v_buckets int[] := p_buckets; v_token bigint; v_over int[] := '{}';
   v_left int := 0;
   w record; m record;
 begin
@@ -1169,6 +1190,7 @@ begin
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
+  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;
   if p_limit < 1 then
     v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
     if v_lost is not null then
@@ -1176,25 +1198,37 @@ begin
     end if;
     return;
   end if;
+  if exists (select 1 from unnest(p_after) a where a like '~%') then
+    v_after := leasehold.inbox_fronts(p_buckets, p_after);
+    return query select null::uuid, null::bigint, 'front', null::jsonb, null::jsonb,
+      coalesce(nullif(f.after, ''), '0:' || (extract(epoch from v_now - c_none) * 1000000)::bigint || ':0'), f.bucket, null::int, null::int, null::int,
+      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text
+      from unnest(p_buckets, p_after, v_after) f(bucket, asked, after) where f.asked like '~%';
+    select array_agg(f.bucket), array_agg(f.after) into v_buckets, v_after
+    from unnest(p_buckets, p_after, v_after) f(bucket, asked, after) where not (f.asked like '~%' and f.after = '');
+  end if;
+  v_share := greatest(1, ceil(p_limit::float8 / greatest(1, cardinality(v_buckets))));
   for v_round in 1..2 loop -- give back, take
     select array_agg(t.tid) filter (where not t.is_lost) as tids, array_agg(t.attempts) filter (where not t.is_lost) as attempts,
            array_agg(t.crashes) filter (where not t.is_lost) as crashes, coalesce(bool_or(t.attempts > 0), false) as has_retries,
-           array_agg(t.bucket) as buckets, array_agg(t.id) filter (where t.is_lost) as lost
+           array_agg(t.id) filter (where t.is_lost) as lost
     into w
-    from leasehold.inbox_pick(p_buckets, p_after, v_share, p_limit, p_worker, p_known, v_dead, v_now) t;
+    from leasehold.inbox_pick(v_buckets, v_after, v_share, p_limit, p_worker, p_known, v_dead, v_now) t;
     exit when w.lost is null or v_round = 2;
     perform leasehold.inbox_recover(w.lost, w.lost, p_worker, p_known, v_dead, v_now);
   end loop;
   if v_share < p_limit and coalesce(cardinality(w.tids), 0) between 1 and p_limit - 1 then
-    select array_agg(d.bucket), array_agg(a.after) into v_deep, v_after
-    from (select u.bucket from unnest(w.buckets) u(bucket) group by u.bucket having count(*) >= v_share) d
-    join unnest(p_buckets, p_after) a(bucket, after) on a.bucket = d.bucket;
+    -- Goes on behind what was found, not over all the dead entries before it again.
+    select array_agg(d.bucket), array_agg(d.after) into v_deep, v_after from (
+      select j.partition_bucket as bucket, (array_agg(j.priority || ':' || (extract(epoch from j.available_at) * 1000000)::bigint || ':' || j.seq
+        order by j.priority desc, j.available_at desc, j.seq desc))[1] as after
+      from leasehold.inbox j where j.ctid = any(w.tids) group by j.partition_bucket having count(*) >= v_share) d;
   end if;
   if v_deep is not null then
     select array_agg(t.tid) as tids, array_agg(t.attempts) as attempts, array_agg(t.crashes) as crashes,
            bool_or(t.attempts > 0) as has_retries into m
     from leasehold.inbox_pick(v_deep, v_after, p_limit, p_limit, p_worker, p_known, v_dead, v_now) t
-    where not t.is_lost and t.tid <> all(coalesce(w.tids, '{}'));
+    where not t.is_lost;
     w.tids := (w.tids || m.tids)[1:p_limit];
     w.attempts := (w.attempts || m.attempts)[1:p_limit];
     w.crashes := (w.crashes || m.crashes)[1:p_limit];
@@ -1228,6 +1262,31 @@ begin
 end
 $$;
 
+-- Positions to begin behind, for inbox_pick: those with a ~ lie right before the first unfinished row as told above ('': there is none). Locks nothing.
+create or replace function leasehold.inbox_fronts(p_buckets int[], p_after text[]) returns text[]
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+#variable_conflict use_column
+begin
+  return array(
+    select case when u.after like '~%' then coalesce(f.after, '') else u.after end
+    from unnest(p_buckets, p_after) with ordinality u(b, after, nth)
+    cross join lateral (select string_to_array(nullif(ltrim(u.after, '~'), ''), ':') as at) a left join lateral (
+      select n.priority || ':' || (extract(epoch from n.available_at) * 1000000)::bigint || ':' || n.seq - 1 as after from (
+        (select j.priority, j.available_at, j.seq from leasehold.inbox j
+         where j.in_line and j.partition_bucket = u.b and j.priority < a.at[1]::int
+         order by j.priority, j.available_at, j.seq limit 1)
+        union all
+        (select j.priority, j.available_at, j.seq from leasehold.inbox j
+         where j.in_line and j.partition_bucket = u.b and (j.priority, j.available_at, j.seq) > (coalesce(a.at[1]::int, -2147483648),
+           coalesce('epoch'::timestamptz + a.at[2]::bigint * interval '1 microsecond', '-infinity'), coalesce(a.at[3]::bigint, 0))
+         order by j.priority, j.available_at, j.seq limit 1)
+        limit 1) n
+      where u.after like '~%') f on true
+    order by u.nth);
+end
+$$;
+
 -- Locks (skip locked) up to p_share rows of each bucket, p_limit in all, by the index inbox_line: pending ones, and those in process that are lost:
 -- their lease ran out, their worker is marked dead, or they are the caller's own under a token it does not know.
 create or replace function leasehold.inbox_pick(p_buckets int[], p_after text[], p_share int, p_limit int, p_worker text, p_known bigint[],
@@ -1251,7 +1310,7 @@ begin
 end
 $$;
 
--- The same lost rows, as far as they are in front of the first pending one of their bucket. Locks nothing.
+-- The same lost rows, among the first p_look of each bucket. Locks nothing.
 create or replace function leasehold.inbox_find_lost(p_buckets int[], p_look int, p_worker text, p_known bigint[], p_dead text[],
   p_now timestamptz) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -1259,16 +1318,9 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set j
 declare
   v_ids uuid[];
 begin
-  select array_agg(r.id) into v_ids from unnest(p_buckets) b
-  left join lateral (
-    select j.priority, j.available_at, j.seq from leasehold.inbox j
-    where j.in_line and j.partition_bucket = b and j.status = 'pending'
-    order by j.priority, j.available_at, j.seq limit 1) f on true
-  cross join lateral (
+  select array_agg(r.id) into v_ids from unnest(p_buckets) b cross join lateral (
     select j.id, j.status, j.claimed_by, j.lease_expires_at, j.lease_generation from leasehold.inbox j
-    where j.in_line and j.partition_bucket = b and (j.priority, j.available_at, j.seq)
-      < (coalesce(f.priority, 2147483647), coalesce(f.available_at, 'infinity'), coalesce(f.seq, 9223372036854775807))
-    order by j.priority, j.available_at, j.seq limit p_look) r
+    where j.in_line and j.partition_bucket = b order by j.priority, j.available_at, j.seq limit p_look) r
   where r.status = 'processing' and (r.lease_expires_at <= p_now or r.claimed_by = any(p_dead)
     or (p_known is not null and r.claimed_by = p_worker and r.lease_generation <> all(p_known)));
   return v_ids;
@@ -1496,76 +1548,100 @@ revoke all on all functions in schema leasehold from public;
 -- The settle of rows that are done, which is what happens to nearly all of them. Deletes the rows that this worker holds under these tokens, and
 -- writes them to the archive where the queue keeps one. Answers only with what it did not hold.
 --
--- Rows of one claim share a token, so p_tokens holds either one token for all ids, or one for each. One token is the cheaper form: 3.8 us a row
+-- Rows of one claim share a token, so p_tokens holds either one token for all ids, or one for each. Without an archive one token is the cheaper form: 3.8 us a row
 -- against 5.3, measured in batches of 500.
 --
--- Whoever keeps no archive need not even be told which rows went: their number says whether all of them did. When it does not, the delete is
--- taken back and done again in the form that knows.
+-- Nobody need be told which rows went: their number says whether all of them did. When it does not, that is taken back, and those that are held are
+-- looked for and locked first.
 --
 -- Locks: job rows in the order of their ids, one after another as they are deleted: by a scan of inbox_pkey that has sorted its keys, or by a nested loop over
 -- sorted ids; the settings forbid every other join. A row that somebody has locked is waited for and tested again on its new version.
 
+drop function if exists leasehold.inbox_complete_each(text, uuid[], bigint[], timestamptz);
 create or replace function leasehold.inbox_complete(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamptz)
 returns table (id uuid, token bigint)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  v_count int;
+  v_keeps boolean := (select q.retention > interval '0' from leasehold.queues q where q.name = 'inbox');
+  v_tokens bigint[] := p_tokens;
+  v_held uuid[];
 begin
-  if (select q.retention = interval '0' from leasehold.queues q where q.name = 'inbox') then
-    if cardinality(p_ids) = 1 then -- all or nothing: there is nothing to take back
+  if cardinality(p_ids) = 1 then -- all or nothing: there is nothing to take back
+    if v_keeps then
+      if leasehold.inbox_archive_done(p_worker, p_ids, p_tokens, p_now) = 1 then return; end if;
+    else
       delete from leasehold.inbox j
       where j.id = p_ids[1] and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
-      if not found then id := p_ids[1]; token := p_tokens[1]; return next; end if;
-      return;
+      if found then return; end if;
     end if;
-    begin
-      if cardinality(p_tokens) = 1 then
-        delete from leasehold.inbox j
-        where j.id = any(p_ids) and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
-      else
-        delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, p_tokens) u(id, token) order by u.id, u.token) w
-        where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker;
-      end if;
-      get diagnostics v_count = row_count;
-      if v_count = cardinality(p_ids) then return; end if;
-      raise exception using errcode = 'LH001';
-    exception when sqlstate 'LH001' then
-      null; -- Some were not held. Which ones, is found below.
-    end;
+    return query select p_ids[1], p_tokens[1];
+    return;
   end if;
-  return query select * from leasehold.inbox_complete_each(p_worker, p_ids, p_tokens, coalesce(p_now, clock_timestamp()));
+  begin
+    if leasehold.inbox_remove_done(p_worker, p_ids, p_tokens, p_now, v_keeps) = cardinality(p_ids) then return; end if;
+    raise exception using errcode = 'LH001';
+  exception when sqlstate 'LH001' then
+    null; -- Some are not held.
+  end;
+  if cardinality(p_tokens) = 1 then v_tokens := array_fill(p_tokens[1], array[cardinality(p_ids)]); end if;
+  select array_agg(h.id), array_agg(h.token) into v_held, v_tokens from (
+    select j.id, w.token from leasehold.inbox j, (select u.id, u.token from unnest(p_ids, v_tokens) u(id, token) order by u.id, u.token) w
+    where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker for update of j) h;
+  if v_held is not null then
+    perform leasehold.inbox_remove_done(p_worker, v_held, v_tokens, p_now, v_keeps);
+  end if;
+  return query select u.id, coalesce(u.token, p_tokens[1]) from unnest(p_ids, p_tokens) u(id, token)
+    where u.id <> all(coalesce(v_held, '{}')) order by u.id, u.token;
 end
 $$;
 
-create or replace function leasehold.inbox_complete_each(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamptz)
-returns table (id uuid, token bigint)
+-- How many rows went.
+create or replace function leasehold.inbox_remove_done(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamptz, p_keeps boolean) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-#variable_conflict use_column
 declare
-  v_tokens bigint[] := case when cardinality(p_tokens) = 1 then array_fill(p_tokens[1], array[cardinality(p_ids)]) else p_tokens end;
-  v_done uuid[];
+  v_count int;
+begin
+  if p_keeps then
+    return leasehold.inbox_archive_done(p_worker, p_ids,
+      case when cardinality(p_tokens) = 1 then array_fill(p_tokens[1], array[cardinality(p_ids)]) else p_tokens end, p_now);
+  elsif cardinality(p_tokens) = 1 then
+    delete from leasehold.inbox j
+    where j.id = any(p_ids) and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;
+  else
+    delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, p_tokens) u(id, token) order by u.id, u.token) w
+    where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker;
+  end if;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
+-- The same, with a token for each id; the rows go to the archive.
+create or replace function leasehold.inbox_archive_done(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamptz) returns int
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_count int;
 begin
   with gone as (
-    delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, v_tokens) u(id, token) order by u.id, u.token) w
+    delete from leasehold.inbox j using (select u.id, u.token from unnest(p_ids, p_tokens) u(id, token) order by u.id, u.token) w
     where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker
-    returning j.*
-  ), kept as (
-    insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
-      crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
-      headers, errors, payload)
-    select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, p_now, g.attempts,
-      g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'completed', g.kind, g.partition_key, g.claimed_by,
-      g.idempotency_key, g.last_error, g.headers, g.errors, g.payload
-    from gone g, leasehold.queues q where q.name = 'inbox' and q.retention > interval '0'
+    returning j.id, j.seq, j.lease_generation, j.available_at, j.created_at, j.claimed_at, j.attempts, j.crashes, j.max_attempts, j.priority,
+      j.partition_bucket, j.kind, j.partition_key, j.claimed_by, j.idempotency_key, j.last_error, j.headers, j.errors, j.payload
   )
-  select array_agg(g.id) into v_done from gone g;
-  if coalesce(cardinality(v_done), 0) < cardinality(p_ids) then
-    return query select u.id, u.token from unnest(p_ids, v_tokens) u(id, token)
-      where u.id <> all(coalesce(v_done, '{}')) order by u.id, u.token;
-  end if;
+  insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
+    crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
+    headers, errors, payload)
+  select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, v_now, g.attempts,
+    g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'completed', g.kind, g.partition_key, g.claimed_by,
+    g.idempotency_key, g.last_error, g.headers, g.errors, g.payload
+  from gone g;
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 
@@ -1587,8 +1663,9 @@ revoke all on all functions in schema leasehold from public;
 -- buckets, no key is too long for a window.
 -- p_turns names the turn of each bucket as the caller knows it; in any other turn it takes nothing.
 
+drop function if exists leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[]);
 create or replace function leasehold.inbox_claim_woken(p_worker text, p_buckets int[], p_limit int, p_run int, p_lease_ms bigint,
-  p_now timestamptz, p_turns bigint[])
+  p_now timestamptz, p_turns bigint[], p_generation bigint default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -1612,7 +1689,7 @@ begin
          min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
-           and not exists (select 1 from leasehold.workers k where k.id = p_worker and k.status = 'dead' and k.left_at is null)
+           and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation > p_generation or k.status = 'dead' and k.left_at is null))
            and not exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(p_buckets))
            and not exists (select 1 from unnest(p_buckets, p_turns) u(bucket, turn)
                            where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = u.bucket and t.turn = u.turn)) as is_plain,
@@ -1672,8 +1749,9 @@ revoke all on all functions in schema leasehold from public;
 -- the kind \`look\` when only inbox_claim can say what is the matter. What it has no eye for (lost rows, retries) is left for the next full pass.
 -- p_run and p_turns are of no use here.
 
+drop function if exists leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[]);
 create or replace function leasehold.inbox_claim_woken(p_worker text, p_buckets int[], p_limit int, p_run int, p_lease_ms bigint,
-  p_now timestamptz, p_turns bigint[])
+  p_now timestamptz, p_turns bigint[], p_generation bigint default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -1685,7 +1763,7 @@ declare
   w record;
 begin
   select array_agg(l.tid) as tids, (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
-         and not exists (select 1 from leasehold.workers k where k.id = p_worker and k.status = 'dead' and k.left_at is null) as is_plain
+         and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation > p_generation or k.status = 'dead' and k.left_at is null)) as is_plain
   into w
   from (
     select r.tid from unnest(p_buckets) b(bucket) cross join lateral (
@@ -1747,9 +1825,10 @@ grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, in
 grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, leasehold.receipts, leasehold.handled,
   leasehold.fences, leasehold.tenant_leases, leasehold.samples, leasehold.duties to leasehold_worker;
 grant usage on sequence leasehold.lease_tokens to leasehold_worker;
+grant select on sequence leasehold.lease_tokens to leasehold_worker, leasehold_viewer, leasehold_operator;
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
-  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.over_budget(int[], int[], int, int),
+  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.assert_not_superseded(text, bigint), leasehold.over_budget(int[], int[], int, int),
   leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),
@@ -1782,10 +1861,11 @@ begin
   grant execute on function leasehold.inbox_slot(text), leasehold.inbox_promote(int[], int, timestamptz),
     leasehold.inbox_rest(int, int, bigint, bigint, timestamptz, bigint), leasehold.inbox_next_due(int[], timestamptz),
     leasehold.inbox_complete(text, uuid[], bigint[], timestamptz),
-    leasehold.inbox_complete_each(text, uuid[], bigint[], timestamptz),
+    leasehold.inbox_remove_done(text, uuid[], bigint[], timestamptz, boolean),
+    leasehold.inbox_archive_done(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
-    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[]),
-    leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[]) to leasehold_worker;
+    leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[], bigint),
+    leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[], bigint) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
     grant select, insert, update, delete on leasehold.inbox_hot_keys to leasehold_worker;
     grant select, insert, update on leasehold.inbox_turns to leasehold_worker;
@@ -1796,7 +1876,7 @@ begin
       leasehold.inbox_remember(int[], text[], bigint[]),
       leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;
   else
-    grant execute on function leasehold.inbox_pick(int[], text[], int, int, text, bigint[], text[], timestamptz),
+    grant execute on function leasehold.inbox_pick(int[], text[], int, int, text, bigint[], text[], timestamptz), leasehold.inbox_fronts(int[], text[]),
       leasehold.inbox_find_lost(int[], int, text, bigint[], text[], timestamptz) to leasehold_worker;
   end if;
 

@@ -2,25 +2,111 @@
 
 import type { Statement } from "../seams/database.js";
 
+/** sql/statements/audit.sql */
+export const auditRows: Statement<
+  { readonly now: Date | null; readonly lateMs: number; readonly limit: number },
+  { readonly rule: string; readonly id: string; readonly partition_key: string; readonly seq: string; readonly detail: string; readonly total: string }
+> = {
+  name: "audit_rows",
+  text: `with t as materialized (
+  select coalesce($1::timestamptz, clock_timestamp()) as now, $2::float8 * interval '1 ms' as late
+), queue as materialized (
+  select q.on_dead_letter, q."order", q.paused_at is null and exists (
+    select 1 from leasehold.workers w cross join t where w.status = 'alive' and 'inbox' = any(w.queues) and w.last_seen_at + w.ttl > t.now
+      and w.started_at < t.now - t.late) as is_worked_on
+  from leasehold.queues q where q.name = 'inbox'
+), drawn as materialized (
+  select case when s.is_called then s.last_value else s.last_value - 1 end as token from leasehold.lease_tokens s
+), odd as materialized (
+  select j.id, j.partition_key, j.partition_bucket, j.seq, j.priority, j.available_at, j.status, j.claimed_by, j.lease_generation, j.lease_expires_at, j.attempts, j.max_attempts, j.finished_at
+  from leasehold.inbox j cross join drawn d cross join queue q
+  where j.status = 'processing' or j.claimed_by is not null or j.lease_expires_at is not null or j.attempts > j.max_attempts or j.lease_generation > d.token
+     or (j.finished_at is not null) <> (j.status = 'dead_letter' and q.on_dead_letter = 'continue')
+), late as materialized (
+  select o.id, o.partition_key, o.seq, o.claimed_by, o.lease_expires_at, t.now - t.late as by_now
+  from odd o cross join t cross join queue q
+  where o.status = 'processing' and q.is_worked_on and (q."order" = 'key' or not exists (
+    select 1 from leasehold.inbox e where e.in_line and e.partition_bucket = o.partition_bucket and e.status = 'pending'
+      and (e.priority, e.available_at, e.seq) < (o.priority, o.available_at, o.seq)))
+), broken as (
+  select 'holder' as rule, o.id, o.partition_key, o.seq, format('status %s, held by %s, lease until %s', o.status, coalesce(o.claimed_by, 'nobody'), o.lease_expires_at) as detail
+  from odd o where case when o.status = 'processing' then o.claimed_by is null or o.lease_expires_at is null
+                        else o.claimed_by is not null or o.lease_expires_at is not null end
+  union all
+  select 'attempts', o.id, o.partition_key, o.seq, format('attempt %s of %s', o.attempts, o.max_attempts) from odd o where o.attempts > o.max_attempts
+  union all
+  select 'finished', o.id, o.partition_key, o.seq, format('status %s, finished at %s', o.status, coalesce(o.finished_at::text, 'no time'))
+  from odd o cross join queue q where (o.finished_at is not null) <> (o.status = 'dead_letter' and q.on_dead_letter = 'continue')
+  union all
+  select 'token', o.id, o.partition_key, o.seq, format('token %s, the last one drawn is %s', o.lease_generation, d.token)
+  from odd o cross join drawn d where o.lease_generation > d.token
+  union all
+  select 'expired', o.id, o.partition_key, o.seq, format('held by %s, whose lease ran out at %s', o.claimed_by, o.lease_expires_at)
+  from late o where o.lease_expires_at < o.by_now
+  union all
+  select 'dead holder', o.id, o.partition_key, o.seq, format('held by %s, which is dead and was last seen at %s', o.claimed_by, w.last_seen_at)
+  from late o join leasehold.workers w on w.id = o.claimed_by
+  where o.lease_expires_at >= o.by_now and w.status = 'dead' and w.left_at is null and w.last_seen_at + w.ttl < o.by_now
+  union all
+  select 'two lives', a.id, a.partition_key, a.seq, format('status %s, and %s at %s in the archive', j.status, a.status, a.finished_at)
+  from leasehold.inbox_archive a join leasehold.inbox j on j.id = a.id
+  where a.finished_at > coalesce($1::timestamptz, now()) - interval '10 minutes'
+), numbered as (
+  select b.*, count(*) over (partition by b.rule) as total, row_number() over (partition by b.rule order by b.seq, b.id) as n from broken b
+)
+select n.rule, n.id, n.partition_key, n.seq, n.detail, n.total from numbered n where n.n <= $3::int order by n.rule, n.n`,
+  parameters: ["now", "lateMs", "limit"],
+};
+
+/** sql/statements/audit.sql */
+export const auditOrder: Statement<
+  { readonly limit: number },
+  { readonly rule: string; readonly id: string; readonly partition_key: string; readonly seq: string; readonly detail: string; readonly total: string }
+> = {
+  name: "audit_order",
+  text: `with queue as materialized (
+  select q.is_strict from leasehold.queues q where q.name = 'inbox'
+), working as materialized (
+  select j.id, j.partition_key, j.partition_bucket, j.seq, j.claimed_by, j.lease_generation from leasehold.inbox j where j.status = 'processing'
+), broken as (
+  select 'two holders' as rule, w.id, w.partition_key, w.seq, format('held by %s under token %s, while others of its key are held by somebody else', w.claimed_by, w.lease_generation) as detail
+  from working w where exists (select 1 from working o where o.partition_key = w.partition_key and o.claimed_by <> w.claimed_by)
+  union all
+  select 'overtaken', e.id, w.partition_key, e.seq, format('waits, while #%s of its key is in process by %s', w.seq, w.claimed_by)
+  from working w cross join queue q cross join lateral (
+    select j.id, j.seq from leasehold.inbox j
+    where j.in_line and j.partition_bucket = w.partition_bucket and j.partition_key = w.partition_key and j.seq < w.seq
+      and (j.status <> 'processing' or j.claimed_by <> w.claimed_by)
+    order by j.seq limit 1) e
+  where q.is_strict
+), numbered as (
+  select b.*, count(*) over (partition by b.rule) as total, row_number() over (partition by b.rule order by b.seq, b.id) as n from broken b
+)
+select n.rule, n.id, n.partition_key, n.seq, n.detail, n.total from numbered n where n.n <= $1::int order by n.rule, n.n`,
+  parameters: ["limit"],
+};
+
 /** sql/statements/claim.sql */
 export const claimJobs: Statement<
-  { readonly workerId: string; readonly buckets: readonly number[]; readonly after: readonly string[] | null; readonly limit: number; readonly run: number; readonly retries: number; readonly suspects: number; readonly leaseMs: bigint; readonly knownTokens: readonly bigint[] | null; readonly now: Date | null; readonly keys: readonly string[] | null; readonly floors: readonly bigint[] | null; readonly turns: readonly bigint[] | null },
+  { readonly workerId: string; readonly buckets: readonly number[]; readonly after: readonly string[] | null; readonly limit: number; readonly run: number; readonly retries: number; readonly suspects: number; readonly leaseMs: bigint; readonly knownTokens: readonly bigint[] | null; readonly now: Date | null; readonly keys: readonly string[] | null; readonly floors: readonly bigint[] | null; readonly turns: readonly bigint[] | null; readonly generation: bigint | null },
   { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_ms: number | null; readonly expires_ms: number | null; readonly lease_generation: string | null; readonly available_ms: number | null; readonly created_ms: number | null; readonly idempotency_key: string | null; readonly last_error: string | null }
 > = {
   name: "claim_jobs",
   text: `select * from leasehold.inbox_claim($1::text, $2::int[], $3::text[], $4::int, $5::int, $6::int,
-  $7::int, $8::bigint, $9::bigint[], $10::timestamptz, $11::text[], $12::bigint[], $13::bigint[])`,
-  parameters: ["workerId", "buckets", "after", "limit", "run", "retries", "suspects", "leaseMs", "knownTokens", "now", "keys", "floors", "turns"],
+  $7::int, $8::bigint, $9::bigint[], $10::timestamptz, $11::text[], $12::bigint[], $13::bigint[],
+  $14::bigint)`,
+  parameters: ["workerId", "buckets", "after", "limit", "run", "retries", "suspects", "leaseMs", "knownTokens", "now", "keys", "floors", "turns", "generation"],
 };
 
 /** sql/statements/claim.sql */
 export const claimWoken: Statement<
-  { readonly workerId: string; readonly buckets: readonly number[]; readonly limit: number; readonly run: number; readonly leaseMs: bigint; readonly now: Date | null; readonly turns: readonly bigint[] | null },
+  { readonly workerId: string; readonly buckets: readonly number[]; readonly limit: number; readonly run: number; readonly leaseMs: bigint; readonly now: Date | null; readonly turns: readonly bigint[] | null; readonly generation: bigint | null },
   { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_ms: number | null; readonly expires_ms: number | null; readonly lease_generation: string | null; readonly available_ms: number | null; readonly created_ms: number | null; readonly idempotency_key: string | null; readonly last_error: string | null }
 > = {
   name: "claim_woken",
-  text: `select * from leasehold.inbox_claim_woken($1::text, $2::int[], $3::int, $4::int, $5::bigint, $6::timestamptz, $7::bigint[])`,
-  parameters: ["workerId", "buckets", "limit", "run", "leaseMs", "now", "turns"],
+  text: `select * from leasehold.inbox_claim_woken($1::text, $2::int[], $3::int, $4::int, $5::bigint, $6::timestamptz, $7::bigint[],
+  $8::bigint)`,
+  parameters: ["workerId", "buckets", "limit", "run", "leaseMs", "now", "turns", "generation"],
 };
 
 /** sql/statements/enqueue.sql */
@@ -206,7 +292,7 @@ export const countStrayArchived: Statement<
 
 /** sql/statements/housekeeping.sql */
 export const takeSample: Statement<
-  { readonly now: Date | null; readonly keepMs: number; readonly counts: string },
+  { readonly now: Date | null; readonly keepMs: number; readonly bytesMax: number },
   Record<string, never>
 > = {
   name: "take_sample",
@@ -215,9 +301,23 @@ export const takeSample: Statement<
 ), trimmed as (
   delete from leasehold.samples s using t
   where s.queue = 'inbox' and s.taken_at < t.now - $2::float8 * interval '1 ms'
+), pages as materialized (
+  select least(1, $3::float8 / greatest(1, pg_relation_size('leasehold.inbox'))) as share
+), seen as (
+  select count(*) filter (where j.status = 'scheduled') as scheduled, count(*) filter (where j.status = 'pending') as pending,
+         count(*) filter (where j.status = 'processing') as processing, count(*) filter (where j.status = 'dead_letter') as dead_letter,
+         count(*) filter (where j.status = 'pending' and j.available_at <= t.now) as due,
+         count(*) filter (where j.status in ('pending', 'scheduled') and j.attempts > 0) as retrying,
+         count(*) filter (where j.status = 'processing' and j.lease_expires_at <= t.now) as expired,
+         min(j.available_at) filter (where j.status = 'pending' and j.available_at <= t.now) as oldest_due_at
+  from leasehold.inbox j tablesample system ((select 100 * p.share from pages p)), t
 )
-insert into leasehold.samples (queue, taken_at, counts) select 'inbox', t.now, $3::jsonb from t on conflict do nothing`,
-  parameters: ["now", "keepMs", "counts"],
+insert into leasehold.samples (queue, taken_at, counts)
+select 'inbox', t.now, jsonb_build_object('scheduled', round(s.scheduled / p.share), 'pending', round(s.pending / p.share),
+  'processing', round(s.processing / p.share), 'dead_letter', round(s.dead_letter / p.share), 'due', round(s.due / p.share),
+  'retrying', round(s.retrying / p.share), 'expired', round(s.expired / p.share), 'oldest_due_at', case when p.share = 1 then s.oldest_due_at end, 'share', p.share)
+from t, pages p, seen s on conflict do nothing`,
+  parameters: ["now", "keepMs", "bytesMax"],
 };
 
 /** sql/statements/membership.sql */

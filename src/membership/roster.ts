@@ -50,7 +50,12 @@ export class Roster implements Activity {
 
   async run(): Promise<number> {
     const { database, bind, clock, random } = this.#seams;
-    const rows = await database.run(bind(listMembers, { now: clock.databaseNow() }));
+    const query = bind(listMembers, { now: clock.databaseNow() });
+    const rows = await database.run({
+      ...query,
+      timeoutMs: defaults.ringTimeoutMs,
+      triesMax: defaults.workerTriesMax,
+    });
     this.#members = Object.freeze(
       rows.map((row) =>
         Object.freeze({

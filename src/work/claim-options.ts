@@ -24,13 +24,17 @@ export interface ClaimOptions {
 export interface PassOptions extends ClaimOptions {
   /** Which of the buckets to look at this time, out of those in turn. */
   among?(buckets: readonly number[]): readonly number[];
+  /** Where to begin in a bucket; where the last pass stopped, when left out. */
+  afterOf?(bucket: number): string;
   /** Visit these keys and no others. */
   readonly known?: readonly KnownKey[];
+  /** Under which the worker is registered; a process that another of its id has replaced is refused. */
+  readonly generation?: bigint;
   /** The turn in which this claimer left a bucket; only for one who remembers keys. */
   turnOf?(bucket: number): bigint;
 }
 
 /** What is claimed on a wake. */
 export interface WokenOptions
-  extends Pick<PassOptions, "workerId" | "turnOf">,
+  extends Pick<PassOptions, "workerId" | "turnOf" | "generation">,
     Required<Pick<ClaimOptions, "buckets" | "limit" | "run" | "leaseMs">> {}

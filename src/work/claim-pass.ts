@@ -97,9 +97,12 @@ export class ClaimActivity implements Activity {
   }
 
   async run(): Promise<number> {
-    const begun = this.#underWay.shift() ?? this.#begin();
-    if (typeof begun === "number") return begun;
-    const answer = await begun.answer;
+    if (this.#underWay.length === 0) {
+      const begun = this.#begin();
+      if (typeof begun === "number") return begun;
+      this.#underWay.push(begun);
+    }
+    const { attempt: begun, answer } = await this.#answered();
     if ("error" in answer || answer.pass === null) {
       this.#woken = "all";
       if ("error" in answer) throw answer.error;
@@ -117,6 +120,15 @@ export class ClaimActivity implements Activity {
     const isPart = !isFull && this.#isMore && pass.jobs.length === 0;
     const delayMs = isPart ? 0 : await this.#delayAfter(isFull, pass);
     return this.#woken !== null ? 0 : delayMs;
+  }
+
+  /** Whichever is answered first: one that has to walk far does not keep the rows of the other waiting. */
+  async #answered(): Promise<{ readonly attempt: Attempt; readonly answer: Awaited<Attempt["answer"]> }> {
+    const first = await Promise.race(
+      this.#underWay.map(async (attempt) => ({ attempt, answer: await attempt.answer })),
+    );
+    this.#underWay.splice(this.#underWay.indexOf(first.attempt), 1);
+    return first;
   }
 
   /** When nothing more is to be claimed: what the claims under way bring is in the dispatcher's hands when this resolves. */
@@ -153,7 +165,6 @@ export class ClaimActivity implements Activity {
   /** Of claims under way one may take rows with attempts behind them, which are counted, and one a row that has crashed its worker, of which there is one at a time. */
   #send(look: Look, hunger: Appetite): Attempt {
     const { claimer } = this.#parts;
-    const before = claimer.bookmarks();
     const others = this.#underWay.map((attempt) => attempt.appetite);
     const appetite = {
       ...hunger,
@@ -164,6 +175,8 @@ export class ClaimActivity implements Activity {
       (pass) => ({ pass }),
       (error: unknown) => ({ error }),
     );
+    // Where it looks: what it means to look at again has no position any more.
+    const before = claimer.bookmarks();
     return { look, appetite, before, wasMore: this.#isMore, answer };
   }
 
@@ -209,11 +222,11 @@ export class ClaimActivity implements Activity {
       const known = claimer.lookAtKnown(nowMs, appetite);
       if (known !== null) return known;
     }
-    if (this.#underWay.length > 0) return claimer.lookAtAll(nowMs, { isSpan: true, isFromFront: false });
+    if (this.#underWay.length > 0) return claimer.lookAtAll({ isSpan: true, isFromFront: false });
     this.#woken = null;
     const isSome = woken !== null && woken !== "all" && nowMs < this.#fullAtMs;
     const some = isSome ? claimer.lookAtSome(woken) : null;
-    return some ?? claimer.lookAtAll(nowMs, { isSpan: this.#isMore, isFromFront: woken === "all" });
+    return some ?? claimer.lookAtAll({ isSpan: this.#isMore, isFromFront: woken === "all" });
   }
 
   /** What the pass says about the next one; true when it has looked at everything. */

@@ -7,9 +7,10 @@ import { defaults } from "../settings.js";
 export class ClaimSpan {
   #buckets = Number.POSITIVE_INFINITY;
 
-  /** The next in turn; `buckets` are in the order of their turns. */
-  of(buckets: readonly number[], limit: number): readonly number[] {
-    const least = Math.max(defaults.spanBucketsMin, Math.ceil(limit / defaults.spanRowsPerBucket));
+  /** The next in turn; `buckets` are in the order of their turns. Where a look is dear it need not fill the batch: it is for what would not be found otherwise. */
+  of(buckets: readonly number[], limit: number, isDear = false): readonly number[] {
+    const filling = isDear ? 0 : Math.ceil(limit / defaults.spanRowsPerBucket);
+    const least = Math.max(defaults.spanBucketsMin, filling);
     const span = Math.max(least, this.#buckets);
     return span >= buckets.length ? buckets : buckets.slice(0, span);
   }

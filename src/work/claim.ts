@@ -36,6 +36,8 @@ export interface ClaimPass {
   readonly looked: readonly number[];
   /** Buckets in which somebody else may have taken rows since this claimer did, and the turn that began with this claim; null when they were not visited. */
   readonly foreign: ReadonlyMap<number, bigint | null>;
+  /** Right before the first unfinished row, in buckets of a queue without order where that was asked for. */
+  readonly fronts: ReadonlyMap<number, string>;
 }
 
 /** One pass: takes rows from the front of their lines and writes a lease on them. */
@@ -77,6 +79,7 @@ export async function claimWoken(
       run,
       leaseMs: BigInt(leaseMs),
       turns: turnsFor(options),
+      generation: options.generation ?? null,
       now: seams.clock.databaseNow(),
     }),
     null,
@@ -95,7 +98,7 @@ function read(
     looked,
   }: { readonly bookmarks: Bookmarks; readonly workerId: string; readonly looked: readonly number[] },
 ): ClaimPass {
-  const { rest, stops, foreign } = notes(rows, bookmarks);
+  const { rest, stops, foreign, fronts } = notes(rows, bookmarks);
   const jobs = inOrder(seams, rest, { rows, workerId });
   const [first] = jobs;
   if (first !== undefined) {
@@ -114,6 +117,7 @@ function read(
     stops,
     looked,
     foreign,
+    fronts,
   };
 }
 
@@ -121,9 +125,10 @@ function read(
 function notes(
   rows: readonly ClaimRow[],
   bookmarks: Bookmarks,
-): Pick<ClaimPass, "stops" | "foreign"> & { readonly rest: ClaimRow | null } {
+): Pick<ClaimPass, "stops" | "foreign" | "fronts"> & { readonly rest: ClaimRow | null } {
   const stops = new Map<number, boolean>();
   const foreign = new Map<number, bigint | null>();
+  const fronts = new Map<number, string>();
   let rest: ClaimRow | null = null;
   for (const row of rows) {
     if (isJob(row)) continue;
@@ -136,10 +141,14 @@ function notes(
       continue;
     }
     const key = row.partition_key ?? "";
+    if (row.kind === "front") {
+      fronts.set(row.partition_bucket, key);
+      continue;
+    }
     stops.set(row.partition_bucket, hasComeRound(key, bookmarks.afterKey.get(row.partition_bucket)));
     bookmarks.afterKey.set(row.partition_bucket, key);
   }
-  return { rest, stops, foreign };
+  return { rest, stops, foreign, fronts };
 }
 
 /** Rows arrive as they lie on disk, which is nearly always the order that they have in the queue already. */
@@ -188,7 +197,7 @@ function claimQuery(
   return seams.bind(claimJobs, {
     workerId,
     buckets,
-    after: buckets.map((bucket) => bookmarks.afterKey.get(bucket) ?? ""),
+    after: buckets.map((bucket) => options.afterOf?.(bucket) ?? bookmarks.afterKey.get(bucket) ?? ""),
     limit,
     run: wholeNumber("run", options.run, { ...most, fallback: defaults.runRows, min: 1 }),
     retries: wholeNumber("retries", options.retries, { ...most, fallback: limit }),
@@ -198,6 +207,7 @@ function claimQuery(
     keys: options.known?.map(({ key }) => key) ?? null,
     floors: options.known?.map(({ floor }) => floor) ?? null,
     turns: turnsFor(options),
+    generation: options.generation ?? null,
     now: seams.clock.databaseNow(),
   });
 }

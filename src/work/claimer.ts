@@ -6,7 +6,7 @@ import { type Bookmarks, type ClaimPass, claim, claimWoken, newBookmarks } from 
 import type { Appetite } from "./claim-ahead.js";
 import { ClaimSpan } from "./claim-span.js";
 import type { Dispatcher } from "./dispatch.js";
-import { Fronts } from "./fronts.js";
+import { type FrontPlan, Fronts } from "./fronts.js";
 import { HeldJob } from "./held-job.js";
 import { type KnownKey, KnownKeys } from "./known-keys.js";
 import type { QueueSeams } from "./queue-seams.js";
@@ -121,11 +121,13 @@ export class Claimer {
   }
 
   /** All that are owned, also those where our name may be; only the next few in turn of them while there is more than we can take. */
-  lookAtAll(nowMs: number, how: { readonly isSpan: boolean; readonly isFromFront: boolean }): Look {
+  lookAtAll(how: { readonly isSpan: boolean; readonly isFromFront: boolean }): Look {
     const { current } = this.#parts.owned;
     const { afterKey } = this.#bookmarks;
-    if (how.isFromFront) afterKey.clear();
-    if (this.#seams.settings.order === "none") this.#fronts.clearDue(afterKey, nowMs);
+    if (how.isFromFront) {
+      afterKey.clear();
+      this.#fronts.lookAgain();
+    }
     const buckets = this.isUnsure ? [...new Set([...current, ...this.#unsure])] : current;
     return { buckets, isWhole: true, isSpan: how.isSpan, isWoken: false, known: null };
   }
@@ -144,7 +146,7 @@ export class Claimer {
   }
 
   noteSpan(looked: number, isMore: boolean, isFilled: boolean): void {
-    if (isMore) this.#span.note(looked, isFilled);
+    if (isMore) this.#span.note(looked, isFilled || this.#known.isWalkDear);
     else this.#span.reset();
   }
 
@@ -153,15 +155,15 @@ export class Claimer {
     const { membership, dispatcher, leaseMs } = this.#parts;
     const startedAtMs = this.#seams.clock.monotonicMs();
     for (const [token, untilMs] of this.#lingering) if (untilMs < startedAtMs) this.#lingering.delete(token);
-    const positions = new Set(this.#bookmarks.afterKey.keys());
+    if (look.isSpan && look.known === null) this.#known.noteWalkBegun(startedAtMs);
     const reserved: number[] = [];
     try {
-      const pass = await this.#ask(look, appetite, (buckets) => {
+      const { pass, plan } = await this.#ask(look, appetite, (buckets) => {
         for (const bucket of buckets) this.#underWay.add(bucket);
         reserved.push(...buckets);
       });
       for (const bucket of pass.looked) this.#unsure.delete(bucket);
-      this.#learn(look, pass, { startedAtMs, positions, limit: appetite.limit });
+      this.#learn(look, pass, { startedAtMs, plan, limit: appetite.limit });
       const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
       dispatcher.hold(pass.jobs.map((job) => new HeldJob(job, deadlineMs, this.#turnOf(job.bucket))));
       return pass;
@@ -181,13 +183,14 @@ export class Claimer {
     look: Look,
     appetite: Appetite,
     reserve: (buckets: readonly number[]) => void,
-  ): Promise<ClaimPass> {
+  ): Promise<{ readonly pass: ClaimPass; readonly plan: FrontPlan | null }> {
     const { membership, dispatcher, leaseMs } = this.#parts;
     const { buckets, isSpan, known } = look;
     const isOrdered = this.#seams.settings.order === "key";
     const common = {
       ...appetite,
       workerId: membership.settings.id,
+      generation: membership.record.generation,
       buckets,
       leaseMs,
       ...(isOrdered ? { turnOf: (bucket: number) => this.#turnOf(bucket) } : {}),
@@ -195,20 +198,28 @@ export class Claimer {
     if (look.isWoken) {
       reserve(buckets);
       const pass = await claimWoken(this.#seams, this.#bookmarks, common);
-      if (pass !== null) return pass;
+      if (pass !== null) return { pass, plan: null };
     }
     if (known !== null) reserve(known.map(({ bucket }) => bucket));
-    return await claim(this.#seams, this.#bookmarks, {
+    let plan: FrontPlan | null = null;
+    const pass = await claim(this.#seams, this.#bookmarks, {
       ...common,
       ...(known === null ? {} : { known }),
       among: (inTurn) => {
         const free = look.isWoken ? inTurn : inTurn.filter((bucket) => !this.#underWay.has(bucket));
-        const some = isSpan ? this.#span.of(free, appetite.limit) : free;
+        const some = isSpan ? this.#span.of(free, appetite.limit, this.#known.isWalkDear) : free;
         reserve(some);
+        if (!isOrdered)
+          plan = this.#fronts.plan(some, this.#bookmarks.afterKey, {
+            nowMs: this.#seams.clock.monotonicMs(),
+            unsure: this.#unsure,
+          });
         return some;
       },
+      ...(isOrdered ? {} : { afterOf: (bucket: number) => plan?.after.get(bucket) ?? "" }),
       knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
     });
+    return { pass, plan };
   }
 
   /** One that no bucket is ever in while it is not known. */
@@ -222,16 +233,15 @@ export class Claimer {
     pass: ClaimPass,
     before: {
       readonly startedAtMs: number;
-      readonly positions: ReadonlySet<number>;
+      readonly plan: FrontPlan | null;
       readonly limit: number;
     },
   ): void {
     const nowMs = this.#seams.clock.monotonicMs();
     const tookMs = nowMs - before.startedAtMs;
     if (this.#seams.settings.order === "none") {
-      const fronted = pass.looked.filter((bucket) => !before.positions.has(bucket));
-      const owned = this.#parts.owned.current.length;
-      this.#fronts.note({ jobs: pass.jobs, fronted }, this.#bookmarks.afterKey, { tookMs, nowMs, owned });
+      const how = { plan: before.plan, tookMs, nowMs, owned: this.#parts.owned.current.length };
+      this.#fronts.note(pass, this.#bookmarks.afterKey, how);
       return;
     }
     for (const [bucket, turn] of pass.foreign) {
@@ -240,8 +250,9 @@ export class Claimer {
     }
     for (const job of pass.jobs) this.#known.forget(job.partitionKey);
     // A pass that was filled has not visited them all.
-    if (look.known !== null && pass.jobs.length < before.limit) this.#known.missed(look.known, nowMs);
-    if (look.isSpan)
-      this.#known.noteCost(look.known === null ? "walk" : "known", { tookMs, nowMs, rows: pass.jobs.length });
+    const isFilled = pass.jobs.length >= before.limit;
+    if (look.known !== null && !isFilled) this.#known.missed(look.known, nowMs);
+    const cost = { tookMs, nowMs, rows: pass.jobs.length, isFilled };
+    if (look.isSpan) this.#known.noteCost(look.known === null ? "walk" : "known", cost);
   }
 }

@@ -3,7 +3,6 @@ import type { GuardedDatabase } from "../database/guarded-database.js";
 import { runOn } from "../database/run-on.js";
 import {
   claimJobs,
-  countJobs,
   countStrayArchived,
   dropArchiveDays,
   electHousekeeper,
@@ -122,22 +121,35 @@ async function keepQueue(
  * the queue, or as far as it may in one round: it stops after half a second, because a held snapshot can make every look from the front dear.
  */
 async function sweepLeases(seams: HousekeepingSeams, bind: Binder, buckets: number): Promise<void> {
-  const slices = Math.ceil(buckets / defaults.sweepBucketsPerCall);
+  const { clock } = seams;
   // Where it begins changes with the time, so that a round which is cut short does not always leave out the same buckets.
-  const start = Math.floor(seams.clock.epochMs() / 1_000) % slices;
-  const untilMs = seams.clock.monotonicMs() + defaults.sweepMsMax;
-  for (let slice = 0; slice < slices && seams.clock.monotonicMs() < untilMs; slice++) {
-    const first = ((start + slice) % slices) * defaults.sweepBucketsPerCall;
-    const length = Math.min(defaults.sweepBucketsPerCall, buckets - first);
-    let next = new Map(Array.from({ length }, (_, i) => [first + i, ""]));
-    for (let pass = 0; pass < defaults.sweepPassesMax && next.size > 0; pass++) {
-      const stops = await sweep(seams, bind, next);
-      next = new Map(
-        stops
-          .filter((stop) => isAfter(stop.key, next.get(stop.bucket) ?? ""))
-          .map((stop) => [stop.bucket, stop.key]),
-      );
-    }
+  const start = Math.floor(clock.epochMs() / 1_000) % buckets;
+  const untilMs = clock.monotonicMs() + defaults.sweepMsMax;
+  let size: number = defaults.sweepBucketsMin;
+  for (let done = 0; done < buckets && clock.monotonicMs() < untilMs; ) {
+    const length = Math.min(size, buckets - done);
+    const beganAtMs = clock.monotonicMs();
+    await sweepSome(
+      seams,
+      bind,
+      Array.from({ length }, (_, i) => (start + done + i) % buckets),
+    );
+    done += length;
+    const isCheap = clock.monotonicMs() - beganAtMs < defaults.sweepCallMs;
+    size = isCheap ? Math.min(size * 2, defaults.sweepBucketsMax) : defaults.sweepBucketsMin;
+  }
+}
+
+/** All keys of these, in as many passes as it takes. */
+async function sweepSome(seams: HousekeepingSeams, bind: Binder, buckets: readonly number[]): Promise<void> {
+  let next = new Map(buckets.map((bucket) => [bucket, ""]));
+  for (let pass = 0; pass < defaults.sweepPassesMax && next.size > 0; pass++) {
+    const stops = await sweep(seams, bind, next);
+    next = new Map(
+      stops
+        .filter((stop) => isAfter(stop.key, next.get(stop.bucket) ?? ""))
+        .map((stop) => [stop.bucket, stop.key]),
+    );
   }
 }
 
@@ -165,6 +177,7 @@ async function sweep(
     keys: null,
     floors: null,
     turns: null,
+    generation: null,
     now: seams.clock.databaseNow(),
   });
   const stops: { bucket: number; key: string }[] = [];
@@ -189,11 +202,8 @@ async function keepArchive(
 }
 
 async function sample(seams: HousekeepingSeams, bind: Binder): Promise<void> {
-  const now = seams.clock.databaseNow();
-  const [counts] = await seams.database.run(bind(countJobs, { now }));
-  await seams.database.run(
-    bind(takeSample, { now, counts: JSON.stringify(counts ?? {}), keepMs: defaults.samplesKeepMs }),
-  );
+  const limits = { keepMs: defaults.samplesKeepMs, bytesMax: defaults.sampleBytesMax };
+  await seams.database.run(bind(takeSample, { now: seams.clock.databaseNow(), ...limits }));
 }
 
 /** Repeats a bounded removal until it finds nothing, or as often as a round may. */

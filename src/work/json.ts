@@ -1,4 +1,4 @@
-import { InvalidPayloadError, PayloadTooLargeError } from "../errors.js";
+import { InvalidPayloadError, LeaseholdError, PayloadTooLargeError } from "../errors.js";
 import { defaults } from "../settings.js";
 
 /**
@@ -7,11 +7,23 @@ import { defaults } from "../settings.js";
  * undefined are left out, as TypeScript's optional properties expect.
  */
 export function toJson(what: string, value: unknown, limitBytes: number): string {
-  check(value, { path: what, above: [], budget: { left: limitBytes, limitBytes } });
-  const text = JSON.stringify(value);
+  const text = jsonOf(what, value, limitBytes);
   const bytes = Buffer.byteLength(text);
   if (bytes > limitBytes) throw new PayloadTooLargeError(what, bytes, limitBytes);
   return text;
+}
+
+/** Getters and proxies may throw anything while they are looked at. */
+function jsonOf(what: string, value: unknown, limitBytes: number): string {
+  try {
+    check(value, { path: what, above: [], budget: { left: limitBytes, limitBytes } });
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof LeaseholdError) throw error;
+    const refusal = new InvalidPayloadError(what, "it throws when it is read");
+    refusal.cause = error;
+    throw refusal;
+  }
 }
 
 /** True for text that PostgreSQL can store: no NUL, no half of a surrogate pair. */

@@ -35,6 +35,8 @@ export class KnownKeys {
   #passes = 0;
   #walkedAtMs = 0;
   #lastWalkMs = 0;
+  /** The last pass that asked for known keys was filled. */
+  #areEnough = false;
 
   /** The last row in hand of a key has left, completed. */
   remember(known: KnownKey, nowMs: number): void {
@@ -84,24 +86,40 @@ export class KnownKeys {
     }
   }
 
+  /** True while known keys bring all that can be taken, and walking would cost more. */
+  get isWalkDear(): boolean {
+    return this.#areEnough && this.#keys.size >= defaults.spanBucketsMin && this.#isDear();
+  }
+
+  /** While it is under way, the claim beside it need not walk, too. */
+  noteWalkBegun(nowMs: number): void {
+    this.#walkedAtMs = nowMs;
+  }
+
   /** What a pass cost, and how many rows it brought. */
   noteCost(
     sort: "walk" | "known",
-    cost: { readonly tookMs: number; readonly nowMs: number; readonly rows: number },
+    cost: Cost & { readonly nowMs: number; readonly isFilled: boolean },
   ): void {
-    const { tookMs, nowMs } = cost;
+    const { tookMs, nowMs, isFilled } = cost;
     if (sort === "walk") {
       this.#walkedAtMs = nowMs;
       this.#lastWalkMs = tookMs;
+      this.#walks = added(this.#walks, cost);
+    } else {
+      this.#areEnough = isFilled;
+      this.#asks = added(this.#asks, cost);
     }
-    if (sort === "walk") this.#walks = added(this.#walks, cost);
-    else this.#asks = added(this.#asks, cost);
   }
 
   #isWorth(nowMs: number): boolean {
-    if (eachMs(this.#walks) <= eachMs(this.#asks) * dearer) return this.#passes % triesEach === 0;
+    if (!this.#isDear()) return this.#passes % triesEach === 0;
     const restMs = (this.#lastWalkMs * (1 - defaults.walkShare)) / defaults.walkShare;
     return nowMs - this.#walkedAtMs < restMs;
+  }
+
+  #isDear(): boolean {
+    return eachMs(this.#walks) > eachMs(this.#asks) * dearer;
   }
 }
 

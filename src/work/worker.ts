@@ -28,6 +28,8 @@ export interface WorkerParts {
 
 export type WorkerState = "new" | "starting" | "working" | "draining" | "stopped";
 
+const noBuckets: readonly number[] = Object.freeze([]);
+
 /** The moving parts of a worker that has started, in the order of a job's life. */
 interface Works {
   readonly seams: QueueSeams;
@@ -77,6 +79,11 @@ export class Worker {
       inHand: dispatcher?.inHand.size ?? 0,
       owned: owned?.current.length ?? 0,
     };
+  }
+
+  /** The buckets it owns by the ring it sees; a new list whenever that changes. */
+  get buckets(): readonly number[] {
+    return this.#works?.owned.current ?? noBuckets;
   }
 
   /** Enters the registry and begins to work. Resolves when it is in the ring. */

@@ -215,8 +215,8 @@ test("every round takes a sample of each queue, and keeps a week of them", async
   const samples = () =>
     world.sql("select queue, taken_at, counts -> 'pending' as pending from leasehold.samples order by 1, 2");
   expect(await samples()).toEqual([
-    { queue: "inbox", taken_at: start, pending: "1" },
-    { queue: "mail", taken_at: start, pending: "0" },
+    { queue: "inbox", taken_at: start, pending: 1 },
+    { queue: "mail", taken_at: start, pending: 0 },
   ]);
   clock.advance(7 * dayMs);
   await world.lh.housekeep();
@@ -224,4 +224,22 @@ test("every round takes a sample of each queue, and keeps a week of them", async
   clock.advance(1);
   await world.lh.housekeep();
   expect(await samples()).toHaveLength(4);
+});
+
+test("of a large table a sample reads some pages and says so", async () => {
+  const world = await setup();
+  const inbox = await world.queue("inbox", { order: "none" });
+  await inbox.enqueue("step", 1);
+  await world.lh.housekeep();
+  await world.sql(
+    "insert into leasehold.inbox (kind, payload, partition_key) select 'step', to_jsonb(repeat('x', 1700)), 'k' from generate_series(1, 30000)",
+  );
+  await world.lh.housekeep();
+  const [exact, estimate] = (await world.sql(
+    "select (counts->>'share')::float8 as share, (counts->>'pending')::int as pending from leasehold.samples order by taken_at",
+  )) as { share: number; pending: number }[];
+  expect(exact).toEqual({ share: 1, pending: 1 });
+  expect(estimate?.share).toBeLessThan(0.8);
+  expect(estimate?.pending).toBeGreaterThan(27_000);
+  expect(estimate?.pending).toBeLessThan(33_000);
 });

@@ -46,6 +46,7 @@ const acts: readonly (readonly [name: string, may: readonly Role[], act: Act])[]
     ["producer", "worker", "operator"],
     ({ sql }) => sql(`select leasehold.enqueue('{"kind": "step"}')`),
   ],
+  ["audit", ["worker", "viewer", "operator"], ({ lh }) => lh.audit()],
   ["ask for a bucket", roles, ({ sql }) => sql("select leasehold.bucket_of('k', 360)")],
 
   ["claim", ["worker"], async ({ inbox }) => (await inbox.claim({ workerId: "w2" })).length === 1],

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { inject, onTestFinished } from "vitest";
+import { Dice } from "../../simulation/dice.js";
 import {
   type ConnectOptions,
   connect,
@@ -78,13 +79,8 @@ export function settableClock(start: Date = new Date()): Clock & { advance(ms: n
   };
 }
 
-/** Numbers that repeat for a seed (mulberry32), so that a failing random test can be run again. */
+/** Numbers that repeat for a seed, so that a failing random test can be run again. */
 export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
+  const dice = new Dice(seed);
+  return () => dice.fraction();
 }

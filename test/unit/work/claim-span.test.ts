@@ -22,3 +22,10 @@ test("a small batch needs few buckets, and without a backlog all are looked at",
   span.reset();
   expect(span.of(all, 10)).toEqual(all);
 });
+
+test("where a look is dear it goes down to a few buckets, whatever the batch", () => {
+  const span = new ClaimSpan();
+  for (let i = 0; i < 10; i++) span.note(span.of(all, 500, true).length, true);
+  expect(span.of(all, 500, true)).toHaveLength(defaults.spanBucketsMin);
+  expect(span.of(all, 500)).toHaveLength(32);
+});

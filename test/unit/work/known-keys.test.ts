@@ -11,8 +11,8 @@ const filled = (count: number): KnownKeys => {
 
 /** Costs of passes as they are while an old snapshot is held: walking is dear. */
 const worn = (known: KnownKeys, nowMs: number): void => {
-  known.noteCost("known", { tookMs: 5, nowMs, rows: 500 });
-  known.noteCost("walk", { tookMs: 100, nowMs, rows: 500 });
+  known.noteCost("known", { tookMs: 5, nowMs, rows: 500, isFilled: true });
+  known.noteCost("walk", { tookMs: 100, nowMs, rows: 500, isFilled: true });
 };
 
 const asked = (known: KnownKeys, passes: number, nowMs = 0): number => {
@@ -24,8 +24,8 @@ const asked = (known: KnownKeys, passes: number, nowMs = 0): number => {
 test("while walking is as good, one pass in sixteen asks for known keys", () => {
   const known = filled(100);
   expect(asked(known, 64)).toBe(4);
-  known.noteCost("known", { tookMs: 5, nowMs: 0, rows: 500 });
-  known.noteCost("walk", { tookMs: 6, nowMs: 0, rows: 500 });
+  known.noteCost("known", { tookMs: 5, nowMs: 0, rows: 500, isFilled: true });
+  known.noteCost("walk", { tookMs: 6, nowMs: 0, rows: 500, isFilled: true });
   expect(asked(known, 64)).toBe(4);
 });
 
@@ -33,7 +33,7 @@ test("known keys that have nothing left are soon left alone, however dear walkin
   const known = filled(100);
   worn(known, 0);
   expect(asked(known, 16, 1)).toBe(16);
-  for (let i = 0; i < 40; i++) known.noteCost("known", { tookMs: 2, nowMs: 1, rows: 0 });
+  for (let i = 0; i < 40; i++) known.noteCost("known", { tookMs: 2, nowMs: 1, rows: 0, isFilled: false });
   expect(asked(known, 16, 1)).toBe(1);
 });
 
@@ -76,4 +76,25 @@ test("a key may be forgotten, and the oldest is when there are too many", () => 
   for (let i = 0; i <= defaults.knownKeysMax; i++)
     known.remember({ key: `other-${i}`, bucket: 0, floor: 0n, turn: 7n }, 0);
   expect(known.of(["key-1", "other-0", `other-${defaults.knownKeysMax}`])).toHaveLength(1);
+});
+
+test("while a walk is under way the claim beside it asks for known keys", () => {
+  const known = filled(100);
+  worn(known, 0);
+  expect(known.next(1_000, 1_000)).toEqual([]);
+  known.noteWalkBegun(1_000);
+  expect(known.next(1_001, 1_000)).toHaveLength(100);
+});
+
+test("a walk is dear only beside known keys that bring all that can be taken", () => {
+  const known = filled(100);
+  known.noteCost("walk", { tookMs: 100, nowMs: 0, rows: 500, isFilled: true });
+  expect(known.isWalkDear).toBe(false);
+  known.noteCost("known", { tookMs: 5, nowMs: 0, rows: 500, isFilled: true });
+  expect(known.isWalkDear).toBe(true);
+  known.noteCost("known", { tookMs: 5, nowMs: 0, rows: 499, isFilled: false });
+  expect(known.isWalkDear).toBe(false);
+  const few = filled(defaults.spanBucketsMin - 1);
+  worn(few, 0);
+  expect(few.isWalkDear).toBe(false);
 });

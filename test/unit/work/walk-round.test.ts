@@ -10,6 +10,7 @@ const pass = (stops: readonly (readonly [number, boolean])[], dueInMs: number | 
   dueInMs,
   stops: new Map(stops),
   looked: [],
+  fronts: new Map(),
   foreign: new Map(),
 });
 

@@ -1,0 +1,47 @@
+import pg from "pg";
+import { entryOf, lasting, type Recorded } from "../simulation/engine/recorded.js";
+import { recorderSchema } from "../simulation/engine/recorder.js";
+import type { Entry } from "../simulation/entries.js";
+import type { History } from "../simulation/history.js";
+import { defaults } from "../src/index.js";
+import { readJournal } from "./journal.js";
+import { buckets, schema, ttlMs } from "./settings.js";
+
+const rowsPerRead = 50_000;
+/** What a machine with more processes than cores may add to a promise. */
+const slackMs = 6_000;
+
+/** One history of what the database recorded and what the processes wrote down, in the order of time. */
+export async function historyOf(url: string, journals: readonly string[]): Promise<History> {
+  const entries: Entry[] = await recordedEntries(url);
+  for (const journal of journals) for (const entry of readJournal(journal)) entries.push(entry);
+  // Entries of one source keep their order: what the database did in one moment is told apart by its numbers.
+  entries.sort((a, b) => a.atMs - b.atMs);
+  const ownedWithinMs = ttlMs + defaults.ringRefreshMs + slackMs;
+  return {
+    settings: { order: "key", onDeadLetter: "continue", keepsArchive: true, buckets, ownedWithinMs },
+    entries,
+  };
+}
+
+async function recordedEntries(url: string): Promise<Entry[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const recorded: (Recorded & { readonly at_ms: number })[] = [];
+  try {
+    for (let after = "0"; ; ) {
+      const { rows } = await client.query<Recorded & { at_ms: number }>(
+        `select n, xact, by, "is", body, extract(epoch from at)::float8 * 1000 as at_ms from ${recorderSchema(schema)}.entries
+         where n > $1 order by n limit ${rowsPerRead}`,
+        [after],
+      );
+      for (const row of rows) recorded.push(row);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      after = last.n;
+    }
+  } finally {
+    await client.end();
+  }
+  return lasting(recorded).map((row) => entryOf(row, { atMs: row.at_ms, by: row.by, baseMs: 0 }));
+}

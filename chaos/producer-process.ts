@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Dice } from "../simulation/dice.js";
+import { connect } from "../src/index.js";
+import { Journal } from "./journal.js";
+import { type ChaosJob, keysCount, maxAttempts, type ProducerTask, queueName, schema } from "./settings.js";
+
+/** Some producers of a chaos run. Each sends one job after another, and writes down what was acknowledged. Ends its run when told to stop. */
+const task = JSON.parse(process.argv[2] ?? "{}") as ProducerTask;
+process.on("disconnect", () => process.exit(0));
+
+const journal = new Journal(task.journal);
+const lh = await connect({ url: task.url, schema });
+const queue = await lh.queue<{ work: ChaosJob }>(queueName, { maxAttempts });
+let isOver = false;
+process.on("message", () => {
+  isOver = true;
+});
+
+async function produce(dice: Dice): Promise<void> {
+  const pauseMs = (1_000 * task.producers) / task.jobsPerSecond;
+  while (!isOver) {
+    await sleep(dice.between(0, 2 * pauseMs));
+    const key = `k${dice.whole(1, keysCount)}`;
+    const payload: ChaosJob = {
+      workMs: dice.chance(0.05) ? dice.between(100, 1_500) : dice.between(0, 10),
+      failures: dice.chance(0.03) ? 1 : 0,
+      effect: dice.pick(["none", "once", "fenced"] as const),
+    };
+    try {
+      const { id } = await queue.enqueue("work", payload, { partitionKey: key });
+      journal.note({ is: "acknowledged", id, key });
+    } catch {
+      // It may be there or not; nobody was promised anything.
+      await sleep(200);
+    }
+  }
+}
+
+process.send?.("ready");
+const all = new Dice(task.seed);
+await Promise.all(Array.from({ length: task.producers }, (_, n) => produce(all.fork(String(n)))));
+await lh.close();
+process.disconnect();

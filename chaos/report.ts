@@ -1,0 +1,38 @@
+import type { Violation } from "../simulation/history.js";
+import type { Figures } from "./figures.js";
+
+export interface ReportParts {
+  readonly seed: number;
+  readonly figures: Figures;
+  readonly faults: ReadonlyMap<string, number>;
+  readonly violations: readonly Violation[];
+  readonly server: string;
+}
+
+/** A run in Markdown. */
+export function report({ seed, figures, faults, violations, server }: ReportParts): string {
+  const { recoveryMs, waitMs } = figures;
+  const total = [...faults.values()].reduce((sum, count) => sum + count, 0);
+  const rows = [...faults]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, count]) => `| ${name} | ${count} |`);
+  const broken = violations.slice(0, 50).map(({ checker, message }) => `- ${checker}: ${message}`);
+  return `# Chaos, seed ${seed}
+
+${figures.seconds} s on PostgreSQL ${server}, ${total} faults, **${violations.length} violations**. \`timeline.svg\` shows it over time.
+
+| | |
+|---|---|
+| jobs acknowledged | ${figures.acknowledged} |
+| jobs completed | ${figures.completed} (${Math.round(figures.completed / Math.max(1, figures.seconds))}/s) |
+| handler starts | ${figures.starts} |
+| starts repeated without an outcome | ${figures.repeated} |
+| rows taken over | ${figures.takenOver} |
+| from a killed process to the next start of what it had in hand | p50 ${recoveryMs.p50} ms, p99 ${recoveryMs.p99} ms, longest ${recoveryMs.max} ms (${recoveryMs.count} jobs) |
+| from when nothing stood before a job to its start | p50 ${waitMs.p50} ms, p99 ${waitMs.p99} ms |
+
+| fault | times |
+|---|---|
+${rows.join("\n")}
+${broken.length === 0 ? "" : `\n## Violations\n\n${broken.join("\n")}\n`}`;
+}

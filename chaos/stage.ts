@@ -1,0 +1,51 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { recorderSql } from "../simulation/engine/recorder.js";
+import { connect } from "../src/index.js";
+import { buckets, queueName, schema } from "./settings.js";
+
+const endMsMax = 180_000;
+
+/** Makes the queue, strict so that the order of commits is the order of the line, and the triggers that record what becomes of its rows. */
+export async function prepare(url: string): Promise<void> {
+  const lh = await connect({ url, schema });
+  await lh.migrate();
+  await lh.queue(queueName, { order: "key", buckets, strict: true });
+  await lh.close();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(recorderSql(schema, queueName, "all"));
+  await client.end();
+}
+
+/** Until nothing is left to do, or for as long as it may take. */
+export async function untilDone(url: string): Promise<void> {
+  const untilMs = performance.now() + endMsMax;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    while (performance.now() < untilMs) {
+      await sleep(1_000);
+      const { rows } = await client.query<{ open: boolean }>(
+        `select exists (select 1 from ${schema}.${queueName} where finished_at is null) as open`,
+      );
+      if (rows[0]?.open === false) return;
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+/** Tells producers to stop, and waits until the last answer has come. */
+export async function stopProducers(producers: readonly ChildProcess[]): Promise<void> {
+  await Promise.all(
+    producers.map(async (producer) => {
+      if (producer.exitCode !== null) return;
+      const exited = once(producer, "exit");
+      producer.send("stop", () => {});
+      await exited;
+    }),
+  );
+}

@@ -1,0 +1,88 @@
+import type { Safeguard } from "./safeguard.js";
+
+export const safeguardsInCode: readonly Safeguard[] = [
+  {
+    name: "the trust window",
+    file: "src/work/claim-pass.ts",
+    from: "    if (!membership.trust.isOpen()) {",
+    to: "    if (Number.isNaN(nowMs)) {",
+    caughtBy: { tests: ["test/worker/frozen.test.ts", "test/worker/outage.test.ts"] },
+  },
+  {
+    name: "nothing starts that may be lost",
+    file: "src/work/dispatch.ts",
+    from: "      else if (this.#parts.clock.monotonicMs() >= held.deadlineMs) {",
+    to: "      else if (Number.isNaN(held.deadlineMs)) {",
+    caughtBy: { tests: ["test/worker/frozen.test.ts"] },
+  },
+  {
+    name: "the next row of a key starts when the one before is settled",
+    file: "src/work/dispatch.ts",
+    from: "      this.#parts.settle({ job: held.job, outcome }, how, (answer) =>\n        this.#settled(line, held, this.#nextAfter(held, outcome, answer)),\n      );",
+    to: '      this.#parts.settle({ job: held.job, outcome }, how, () => {});\n      this.#settled(line, held, "goes on");',
+    caughtBy: { tests: ["test/worker/dispatch.test.ts"] },
+  },
+  {
+    name: "the rest of a run waits for what became of its first row",
+    file: "src/work/dispatch.ts",
+    from: '    if (next === "goes on" || line.rows.length === 0) this.#goOn(line, held);',
+    to: "    if (line.rows.length >= 0) this.#goOn(line, held);",
+    caughtBy: { tests: ["test/worker/dispatch.test.ts", "test/worker/leases.test.ts"] },
+  },
+  {
+    name: "a drain hands back what was not started",
+    file: "src/work/dispatch.ts",
+    from: '    await this.#release(waiting, "the worker stops");',
+    to: "    for (const row of waiting) this.#leave(row);",
+    caughtBy: { tests: ["test/worker/drain.test.ts"] },
+  },
+  {
+    name: "a drain leaves the ring first",
+    file: "src/work/worker.ts",
+    from: "    const left = membership.leave(this.queueName).catch(() => {});",
+    to: "    const left = Promise.resolve();",
+    caughtBy: { tests: ["test/worker/drain.test.ts"] },
+  },
+  {
+    name: "leases are renewed",
+    file: "src/work/supervise.ts",
+    from: "    if (nowMs >= this.#renewAtMs) {",
+    to: "    if (nowMs < 0) {",
+    caughtBy: { tests: ["test/worker/leases.test.ts"] },
+  },
+  {
+    name: "job.transaction rolls back when the row is not held",
+    file: "src/work/complete-within.ts",
+    from: "      if (settled[0]?.held !== true) {",
+    to: "      if (settled.length > 1_000) {",
+    caughtBy: { tests: ["test/database/job-transaction.test.ts"] },
+  },
+  {
+    name: "an enqueue without an answer is sent again as one that may be there",
+    file: "src/work/enqueue.ts",
+    from: "    return request(seams, withEarlier(jobs, receipts), { ...common, resend: true });",
+    to: "    return request(seams, jobs, common);",
+    caughtBy: { tests: ["test/contention/ambiguous-commit.test.ts"] },
+  },
+  {
+    name: "rows under our name after a lost answer are looked for",
+    file: "src/work/claimer.ts",
+    from: "      if (error instanceof DatabaseUnavailableError && error.isAmbiguous)\n        for (const bucket of look.buckets) this.#unsure.add(bucket);",
+    to: "",
+    caughtBy: { tests: ["test/worker", "test/contention"] },
+  },
+  {
+    name: "a second process of an id makes the first give way",
+    file: "src/membership/heartbeat.ts",
+    from: '      if (answer === "superseded") {',
+    to: "      if (startedAtMs < 0) {",
+    caughtBy: { tests: ["test/worker/membership.test.ts"] },
+  },
+  {
+    name: "hostile errors are made storable",
+    file: "src/work/json.ts",
+    from: '  return text.slice(0, defaults.errorTextMax).toWellFormed().replaceAll("\\u0000", "\\ufffd");',
+    to: "  return text.slice(0, defaults.errorTextMax);",
+    caughtBy: { tests: ["test/database", "test/regression/0011-anything-can-be-thrown.test.ts"] },
+  },
+];

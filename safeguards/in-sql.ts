@@ -1,0 +1,223 @@
+import type { Safeguard } from "./safeguard.js";
+
+const claim = "sql/migrations/0005_claim_key.sql";
+const claimCall = "sql/migrations/0006_claim_key_call.sql";
+const complete = "sql/migrations/0011_complete.sql";
+const settle = "sql/statements/settle.sql";
+const membership = "sql/statements/membership.sql";
+
+export const safeguardsInSql: readonly Safeguard[] = [
+  {
+    name: "the token in the guard of retry, dead letter and release",
+    file: settle,
+    from: "  where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token\n  order by j.id\n  for update of j\n), completed",
+    to: "  where j.status = 'processing' and j.claimed_by = :worker_id::text\n  order by j.id\n  for update of j\n), completed",
+    caughtBy: { tests: ["test/regression/0003-answers-per-token.test.ts"] },
+  },
+  {
+    name: "the worker in the guard of retry, dead letter and release",
+    file: settle,
+    from: "  where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token\n  order by j.id\n  for update of j\n), completed",
+    to: "  where j.status = 'processing' and j.lease_generation = w.token\n  order by j.id\n  for update of j\n), completed",
+    caughtBy: { tests: ["test/database"] },
+  },
+  {
+    name: "the token in the guard of complete, with an archive",
+    file: complete,
+    from: "    where j.id = w.id and j.lease_generation = w.token and j.status = 'processing' and j.claimed_by = p_worker\n    returning",
+    to: "    where j.id = w.id and j.status = 'processing' and j.claimed_by = p_worker\n    returning",
+    caughtBy: { tests: ["test/database/complete.test.ts"] },
+  },
+  {
+    name: "the token in the guard of complete, without an archive",
+    file: complete,
+    from: "      where j.id = p_ids[1] and j.lease_generation = p_tokens[1] and j.status = 'processing' and j.claimed_by = p_worker;",
+    to: "      where j.id = p_ids[1] and j.status = 'processing' and j.claimed_by = p_worker;",
+    caughtBy: { tests: ["test/database/complete.test.ts"] },
+  },
+  {
+    name: "the token in the renewal",
+    file: settle,
+    from: "  where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token\n  order by j.id\n  for update of j skip locked",
+    to: "  where j.status = 'processing' and j.claimed_by = :worker_id::text\n  order by j.id\n  for update of j skip locked",
+    caughtBy: { tests: ["test/database", "test/regression/0003-answers-per-token.test.ts"] },
+  },
+  {
+    name: "the order in which a settle locks",
+    file: settle,
+    from: "and j.lease_generation = w.token\n  order by j.id\n  for update of j\n), completed",
+    to: "and j.lease_generation = w.token\n  for update of j\n), completed",
+    caughtBy: { tests: ["test/contention/deadlocks.test.ts"] },
+  },
+  {
+    name: "SKIP LOCKED in the renewal",
+    file: settle,
+    from: "  order by j.id\n  for update of j skip locked\n), renewed",
+    to: "  order by j.id\n  for update of j\n), renewed",
+    caughtBy: { tests: ["test/contention/traps.test.ts"] },
+  },
+  {
+    name: "SKIP LOCKED in the claim without order",
+    file: "sql/migrations/0007_claim_none.sql",
+    from: "limit p_share for update skip locked) r",
+    to: "limit p_share for update) r",
+    caughtBy: { tests: ["test/contention", "test/database"] },
+  },
+  {
+    name: "the bucket lock of a claim",
+    file: claimCall,
+    from: "where case when b.bucket = any(v_asked) then pg_try_advisory_xact_lock(v_class, b.bucket) else false end;",
+    to: "where b.bucket = any(v_asked);",
+    caughtBy: { tests: ["test/contention"] },
+  },
+  {
+    name: "a row in process in the window keeps its key from being claimed",
+    file: claim,
+    from: "    elsif h.status <> 'pending' or h.is_busy then",
+    to: "    elsif h.status <> 'pending' then",
+    caughtBy: { tests: ["test/contention/traps.test.ts", "test/database/strict-order.test.ts"] },
+  },
+  {
+    name: "a key waits with its head",
+    file: claim,
+    from: "        where not (w.status = 'pending' and w.available_at > p_now)  -- a key waits with its head, whatever is behind\n          and j.in_line",
+    to: "        where j.in_line",
+    caughtBy: { tests: ["test/database", "test/contention"] },
+  },
+  {
+    name: "the run ends at the first row that is not ready",
+    file: claim,
+    from: "r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids",
+    to: "r.tids[1 : p_run] as tids",
+    caughtBy: { tests: ["test/database", "test/contention"] },
+  },
+  {
+    name: "the look beyond a full window for rows in process",
+    file: claim,
+    from: "    elsif not h.is_clear then",
+    to: "    elsif false then",
+    caughtBy: { tests: ["test/contention/traps.test.ts", "test/database/strict-order.test.ts"] },
+  },
+  {
+    name: "a bucket changes its turn when somebody else takes rows",
+    file: claim,
+    from: "  if foreign_buckets is null or not p_takes then return; end if;",
+    to: "  return;",
+    caughtBy: { tests: ["test/database/turns.test.ts"] },
+  },
+  {
+    name: "a run that was lost is given back whole, and one row pays",
+    file: "sql/migrations/0003_queue.sql",
+    from: "      attempts = case when l.pays then j.attempts else j.attempts - 1 end,",
+    to: "      attempts = j.attempts,",
+    caughtBy: { tests: ["test/regression/0001-one-payer-per-run.test.ts"] },
+  },
+  {
+    name: "a row that crashed its last worker is a dead letter",
+    file: "sql/migrations/0003_queue.sql",
+    from: "p.pays and j.attempts >= j.max_attempts as dies",
+    to: "false as dies",
+    caughtBy: { tests: ["test/contention/poison.test.ts", "test/database"] },
+  },
+  {
+    name: "a takeover tests again what it has locked",
+    file: "sql/migrations/0003_queue.sql",
+    from: "    where j.id = any(p_ids) and j.status = 'processing'\n      and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)\n           or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))",
+    to: "    where j.id = any(p_ids) and j.status = 'processing'",
+    caughtBy: { tests: ["test/database", "test/contention", "test/regression"] },
+  },
+  {
+    name: "a worker that is marked dead may not claim",
+    file: claimCall,
+    from: "  if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;",
+    to: "",
+    caughtBy: { tests: ["test/regression/0017-outcomes-that-were-not-told.test.ts"] },
+  },
+  {
+    name: "a process that another of its id has replaced may not claim",
+    file: claimCall,
+    from: "  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;\n",
+    to: "",
+    caughtBy: { tests: ["test/regression/0019-replaced-process-claims-nothing.test.ts"] },
+  },
+  {
+    name: "the rest of a run goes back with its first row",
+    file: settle,
+    from: "  where w.outcome <> 'complete' and (w.outcome = 'release' or q.on_dead_letter = 'park'",
+    to: "  where false and w.outcome <> 'complete' and (w.outcome = 'release' or q.on_dead_letter = 'park'",
+    caughtBy: { tests: ["test/regression/0016-the-rest-of-a-run-goes-back.test.ts"] },
+  },
+  {
+    name: "an idempotency key answers for as long as its job is there",
+    file: "sql/migrations/0004_enqueue.sql",
+    from: "          select case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)\n                      then d.job_id else excluded.job_id end,",
+    to: "          select case when d.expires_at > p_now\n                      then d.job_id else excluded.job_id end,",
+    caughtBy: { tests: ["test/database/guarantees.test.ts"] },
+  },
+  {
+    name: "the open transaction with the same idempotency key is waited for",
+    file: "sql/migrations/0004_enqueue.sql",
+    from: "      on conflict (queue, idempotency_key) do update set\n        (job_id, expires_at) = (\n          select case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)\n                      then d.job_id else excluded.job_id end,\n                 case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)\n                      then d.expires_at else excluded.expires_at end)\n      returning",
+    to: "      on conflict (queue, idempotency_key) do nothing\n      returning",
+    caughtBy: { tests: ["test/database/guarantees.test.ts"] },
+  },
+  {
+    name: "a resend does not insert what is there",
+    file: "sql/migrations/0004_enqueue.sql",
+    from: "        and not exists (select 1 from leasehold.receipts r where r.id = any(g.earlier) and r.id is distinct from p_own)\n",
+    to: "",
+    caughtBy: {
+      tests: [
+        "test/contention/ambiguous-commit.test.ts",
+        "test/regression/0014-resend-beside-a-worker.test.ts",
+      ],
+    },
+  },
+  {
+    name: "a resend takes back what was archived meanwhile",
+    file: "sql/migrations/0004_enqueue.sql",
+    from: "    if v_resend then\n",
+    to: "    if false then\n",
+    caughtBy: {
+      tests: [
+        "test/contention/ambiguous-commit.test.ts",
+        "test/regression/0014-resend-beside-a-worker.test.ts",
+      ],
+    },
+  },
+  {
+    name: "the slots of strict queues",
+    file: "sql/migrations/0004_enqueue.sql",
+    from: "  if v_queue.is_strict then\n",
+    to: "  if false then\n",
+    caughtBy: { tests: ["test/database/strict-order.test.ts"] },
+  },
+  {
+    name: "a fence refuses a lower token",
+    file: "sql/statements/fence.sql",
+    from: "where f.token <= excluded.token",
+    to: "where true",
+    caughtBy: { tests: ["test/database/fence.test.ts"] },
+  },
+  {
+    name: "the generation in the heartbeat",
+    file: membership,
+    from: "    metadata = :metadata::jsonb\n  where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'",
+    to: "    metadata = :metadata::jsonb\n  where w.id = :id::text and w.status <> 'dead'",
+    caughtBy: { tests: ["test/worker/membership.test.ts"] },
+  },
+  {
+    name: "who lists the members marks those not seen for their TTL",
+    file: membership,
+    from: "where w.status <> 'dead' and w.last_seen_at + w.ttl <= t.now\n",
+    to: "where false\n",
+    caughtBy: { tests: ["test/worker/membership.test.ts"] },
+  },
+  {
+    name: "the grace of a free session starts again when the watcher is new",
+    file: "sql/migrations/0010_membership.sql",
+    from: "  v_restart boolean := not p_is_watcher;",
+    to: "  v_restart boolean := false;",
+    caughtBy: { tests: ["test/worker"] },
+  },
+];

@@ -1,0 +1,165 @@
+import { GuardedDatabase } from "../../src/database/guarded-database.js";
+import { createEvents, type Events } from "../../src/events.js";
+import { Leasehold } from "../../src/leasehold.js";
+import { memberSettings } from "../../src/membership/member-settings.js";
+import type { Worker } from "../../src/work/worker.js";
+import type { Dice } from "../dice.js";
+import { queueName } from "../engine/variants.js";
+import { SimClock } from "../world/clock.js";
+import { SimDatabase } from "../world/database.js";
+import type { SimProcess } from "../world/process.js";
+import { simSessions } from "../world/sessions.js";
+import type { World } from "../world/world.js";
+import { handlerOf } from "./handler.js";
+import type { Plan } from "./plan.js";
+
+/** A process with the library in it. */
+export interface Member {
+  readonly process: SimProcess;
+  readonly clock: SimClock;
+  readonly events: Events;
+  readonly lh: Leasehold;
+}
+
+export interface WorkerMember extends Member {
+  readonly workerId: string;
+  worker: Worker | null;
+  owned: readonly number[] | null;
+}
+
+const startAgainMs = 700;
+
+/** The processes of one simulation. */
+export class Fleet {
+  readonly #world: World;
+  readonly #plan: Plan;
+  readonly #dice: Dice;
+  readonly #born = new Map<string, number>();
+  readonly #workers = new Set<WorkerMember>();
+
+  constructor(world: World, plan: Plan, dice: Dice) {
+    this.#world = world;
+    this.#plan = plan;
+    this.#dice = dice;
+  }
+
+  /** Worker processes that have not ended. */
+  get workers(): readonly WorkerMember[] {
+    return [...this.#workers];
+  }
+
+  /** A process that only enqueues or operates. */
+  join(name: string): Member {
+    const process = this.#world.spawn(this.#nameOf(name));
+    const clock = new SimClock(process, this.#dice.between(0.97, 1.03));
+    const events = createEvents();
+    const random = process.dice.fork("random");
+    const driver = new SimDatabase(process);
+    const seams = {
+      clock,
+      random,
+      events,
+      database: new GuardedDatabase({ database: driver, clock, random, events }),
+      sessions: simSessions(process),
+      signals: { onStop: () => () => {}, exit: () => {} },
+    };
+    const { heartbeatMs, ttlMs } = this.#plan;
+    const settings = memberSettings(
+      { workerId: name, heartbeatMs, ttlMs },
+      { hostname: "simulation", pid: 1, workerId: undefined, heartbeatMs: undefined, ttlMs: undefined },
+    );
+    return { process, clock, events, lh: new Leasehold(seams, this.#world.engine.schema, settings) };
+  }
+
+  startWorker(workerId: string): WorkerMember {
+    const member: WorkerMember = { ...this.join(workerId), workerId, worker: null, owned: null };
+    this.#workers.add(member);
+    this.#noteShared(workerId);
+    member.events.on("worker:stopped", () => this.#end(member, "stopped"));
+    member.events.on("job:stuck", () => {
+      // Its handler goes on for nothing.
+      this.#world.hit(member.process.name, "stuck");
+      this.#world.healed(member.process.name, "stuck");
+    });
+    void this.#start(member);
+    return member;
+  }
+
+  /** Kills a process where it stands. */
+  kill(member: WorkerMember): void {
+    if (!this.#workers.has(member)) return;
+    member.process.die();
+    this.#end(member, "killed");
+  }
+
+  /** Asks it to drain, as a deploy does. */
+  drain(member: WorkerMember): void {
+    const { name } = member.process;
+    this.#world.hit(name, "draining");
+    member.process.deliver(() => {
+      if (member.worker === null) this.kill(member);
+      else void member.worker.stop("a deploy").catch(() => {});
+    });
+  }
+
+  /** Writes down whose buckets have changed. */
+  noteOwned(): void {
+    for (const member of this.#workers) {
+      const { worker, process } = member;
+      if (worker === null || worker.buckets === member.owned) continue;
+      member.owned = worker.buckets;
+      this.#world.note({
+        is: "owned",
+        atMs: this.#world.schedule.nowMs,
+        process: process.name,
+        buckets: worker.buckets,
+      });
+    }
+  }
+
+  async #start(member: WorkerMember): Promise<void> {
+    const { concurrency, leaseMs } = this.#plan;
+    const handlers = { work: handlerOf(this.#world, member, () => this.kill(member)) };
+    const options = {
+      concurrency,
+      leaseMs,
+      handlerTimeoutMs: 5_000,
+      abortGraceMs: 500,
+      drainLimitMs: 3_000,
+      housekeepingMs: 5_000,
+      handlesSignals: false,
+    };
+    for (;;) {
+      const worker = member.lh.worker(queueName, handlers, options);
+      try {
+        await worker.start();
+        member.worker = worker;
+        return;
+      } catch {
+        await member.clock.sleep(startAgainMs);
+      }
+    }
+  }
+
+  #end(member: WorkerMember, what: string): void {
+    if (!this.#workers.delete(member)) return;
+    member.process.die();
+    this.#world.gone(member.process, what);
+    this.#noteShared(member.workerId);
+  }
+
+  /** Two processes of one id disturb each other until the older one finds out. */
+  #noteShared(workerId: string): void {
+    const sharing = [...this.#workers].filter((member) => member.workerId === workerId);
+    for (const { process } of sharing) {
+      if (sharing.length > 1) this.#world.hit(process.name, "shares its id");
+      else this.#world.healed(process.name, "shares its id");
+    }
+  }
+
+  #nameOf(name: string): string {
+    const count = (this.#born.get(name) ?? 0) + 1;
+    this.#born.set(name, count);
+    return `${name}#${count}`;
+  }
+}

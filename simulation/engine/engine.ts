@@ -1,0 +1,174 @@
+import pg from "pg";
+import { connect } from "../../src/index.js";
+import type { Query } from "../../src/seams/database.js";
+import type { Entry } from "../entries.js";
+import { entryOf, lasting, readRecorded } from "./recorded.js";
+import { recorderSchema, recorderSql } from "./recorder.js";
+import { ServerSession } from "./server-session.js";
+import { queueName, schemaOf, type Variant, variants } from "./variants.js";
+import { baseMs, valuesAt } from "./virtual-time.js";
+
+export interface Notice {
+  readonly channel: string;
+  readonly payload: string;
+}
+
+/**
+ * A real server that runs one statement at a time. Statements run on one connection, which also hears every notification, so that these arrive with the answer of the
+ * statement that sent them. Sessions and open transactions have connections of their own, because the locks they hold are the server's to keep.
+ */
+export class Engine {
+  readonly #url: string;
+  readonly #main: pg.Client;
+  readonly #spare: pg.Client[] = [];
+  readonly #open = new Set<ServerSession>();
+  readonly #channels = new Set<string>();
+  #notices: Notice[] = [];
+  #schema = "";
+  #read = 0n;
+
+  private constructor(url: string, main: pg.Client) {
+    this.#url = url;
+    this.#main = main;
+    main.on("notification", ({ channel, payload }) =>
+      this.#notices.push({ channel, payload: payload ?? "" }),
+    );
+  }
+
+  /** Makes a schema for each kind of queue in the database given. */
+  static async open(url: string): Promise<Engine> {
+    const main = await connected(url);
+    for (const variant of variants) await prepare(url, main, variant);
+    return new Engine(url, main);
+  }
+
+  get schema(): string {
+    return this.#schema;
+  }
+
+  /** Empties everything of a kind of queue; the history begins anew. */
+  async reset(variant: Variant): Promise<void> {
+    await this.endSessions();
+    this.#schema = schemaOf(variant);
+    const record = recorderSchema(this.#schema);
+    const { rows } = await this.#main.query<{ name: string }>(
+      `select quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname = $1 and c.relkind in ('r', 'p') and not c.relispartition and c.relname not in ('queues', 'migrations')`,
+      [this.#schema],
+    );
+    const sequences = await this.#main.query<{ name: string }>(
+      `select quote_ident(schemaname) || '.' || quote_ident(sequencename) as name from pg_sequences where schemaname = $1`,
+      [this.#schema],
+    );
+    const tables = [...rows.map((row) => row.name), `${record}.entries`];
+    await this.#main.query(
+      [
+        `truncate ${tables.join(", ")} restart identity`,
+        `update ${this.#schema}.queues set paused_at = null`,
+        ...sequences.rows.map((row) => `alter sequence ${row.name} restart`),
+        "unlisten *",
+      ].join("; "),
+    );
+    this.#channels.clear();
+    this.#notices = [];
+    this.#read = 0n;
+  }
+
+  /** Runs a statement at a time of the simulation. */
+  async run<R>(query: Query<R>, nowMs: number): Promise<readonly R[]> {
+    const { name, text } = query;
+    const { rows } = await this.#main.query({ name, text, values: valuesAt(query.values, nowMs) });
+    if (name.startsWith("lh_end_session")) await this.#untilGone(query.values, rows.length > 0);
+    return rows as R[];
+  }
+
+  /** What the database recorded since this was asked last. */
+  async recorded(by: string, atMs: number): Promise<readonly Entry[]> {
+    const rows = await readRecorded(this.#main, this.#schema, this.#read);
+    this.#read = BigInt(rows.at(-1)?.n ?? this.#read);
+    return lasting(rows).map((row) => entryOf(row, { atMs, by, baseMs }));
+  }
+
+  /** Plain SQL of the simulation itself. */
+  async ask<R extends object>(text: string): Promise<readonly R[]> {
+    return (await this.#main.query(text)).rows as R[];
+  }
+
+  async listen(channel: string): Promise<void> {
+    if (this.#channels.has(channel)) return;
+    this.#channels.add(channel);
+    await this.#main.query(`listen ${pg.escapeIdentifier(channel)}`);
+  }
+
+  /** Notifications since this was asked last. After statements on other connections one has to be asked for on the main one first. */
+  async takeNotices(isFromOther: boolean): Promise<readonly Notice[]> {
+    if (isFromOther && this.#channels.size > 0) await this.#main.query("");
+    const notices = this.#notices;
+    this.#notices = [];
+    return notices;
+  }
+
+  /** A connection for a worker's session: a new one, because the server tells sessions apart by the process that serves them. */
+  async openSession(): Promise<ServerSession> {
+    return this.#opened(await connected(this.#url), (client) => client.end());
+  }
+
+  async openTransaction(): Promise<ServerSession> {
+    const client = this.#spare.pop() ?? (await connected(this.#url));
+    return this.#opened(client, async () => void this.#spare.push(client));
+  }
+
+  /** Every session and open transaction is over, as after a restart. */
+  async endSessions(): Promise<void> {
+    for (const session of [...this.#open]) await session.release();
+  }
+
+  async close(): Promise<void> {
+    await this.endSessions();
+    await Promise.all([this.#main, ...this.#spare].map((client) => client.end().catch(() => {})));
+  }
+
+  #opened(client: pg.Client, giveBack: (client: pg.Client) => Promise<void>): ServerSession {
+    const session: ServerSession = new ServerSession(client, async (isUsable) => {
+      this.#open.delete(session);
+      if (isUsable) await giveBack(client);
+    });
+    this.#open.add(session);
+    return session;
+  }
+
+  /** A session that a statement has ended is gone for everybody before the next statement runs. */
+  async #untilGone(values: readonly unknown[], wasFound: boolean): Promise<void> {
+    if (!wasFound) return;
+    for (const session of this.#open) if (values.includes(session.pid)) await session.untilEnded();
+  }
+}
+
+async function prepare(url: string, main: pg.Client, variant: Variant): Promise<void> {
+  const schema = schemaOf(variant);
+  const lh = await connect({ url, schema });
+  try {
+    await lh.migrate();
+    await lh.queue(queueName, variant.options);
+  } finally {
+    await lh.close();
+  }
+  await main.query(recorderSql(schema, queueName, "until a crash"));
+  await main.query(
+    `do $$ declare t regclass; begin
+       for t in select c.oid::regclass from pg_class c where c.relnamespace = '${schema}'::regnamespace and c.relkind = 'r' loop
+         execute format('alter table %s set (autovacuum_enabled = off)', t);
+       end loop; end $$`,
+  );
+  await main.query(`select ${schema}.make_archive_days($1, 7, $2::timestamptz)`, [
+    queueName,
+    new Date(baseMs),
+  ]);
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: "simulation" });
+  client.on("error", () => {}); // One that is ended by a statement of another is dropped where it is used next.
+  await client.connect();
+  return client;
+}

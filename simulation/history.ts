@@ -1,0 +1,24 @@
+import type { Entry } from "./entries.js";
+
+export interface HistorySettings {
+  readonly order: "key" | "none";
+  readonly onDeadLetter: "continue" | "park";
+  readonly keepsArchive: boolean;
+  readonly buckets: number;
+  /** How long a bucket may be without a healthy owner while somebody healthy could own it. */
+  readonly ownedWithinMs: number;
+}
+
+export interface History {
+  readonly settings: HistorySettings;
+  readonly entries: readonly Entry[];
+}
+
+/** What must not be. `about` are ids, keys and processes by which the trace can be cut to what matters. */
+export interface Violation {
+  readonly checker: string;
+  readonly message: string;
+  readonly about: readonly string[];
+}
+
+export type Checker = (history: History) => readonly Violation[];

@@ -1,0 +1,73 @@
+import { parseArgs } from "node:util";
+
+export interface RunOptions {
+  readonly seeds: readonly number[];
+  readonly steps: number;
+  /** Each seed is run so often, and every run must have the same trace. */
+  readonly times: number;
+  readonly processes: number;
+  readonly isJson: boolean;
+  readonly showsTrace: boolean;
+}
+
+export const help = `npm run simulate -- [options]
+
+Runs the worker, membership, housekeeping and settle code of src/ on virtual time against a real PostgreSQL, with faults drawn from a seed, and checks what
+happened. The same seed does the same again.
+
+  --seed N          one seed, with its trace at the end
+  --count N         so many seeds (100)
+  --from N          the first of them (1)
+  --steps N         statements of a seed, at least (300)
+  --times N         run each seed so often and compare the traces (1)
+  --processes N     seeds at a time (2)
+  --trace           print the whole trace of a seed
+  --json            one line of JSON per seed, and one for the sum
+  --help            this text
+
+Example: npm run simulate -- --count 1000
+         npm run simulate -- --seed 4711 --trace`;
+
+/** Null asks for help. Throws with a sentence when an option makes no sense. */
+export function runOptions(args: readonly string[]): RunOptions | null {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: text,
+      count: text,
+      from: text,
+      steps: text,
+      times: text,
+      processes: text,
+      trace: { type: "boolean" },
+      json: { type: "boolean" },
+      help: { type: "boolean" },
+    },
+  });
+  if (values.help === true) return null;
+  const first = number("from", values.from, 1);
+  const count = number("count", values.count, 100);
+  const seeds =
+    values.seed === undefined
+      ? Array.from({ length: count }, (_, n) => first + n)
+      : [number("seed", values.seed, 0)];
+  return {
+    seeds,
+    steps: number("steps", values.steps, 300),
+    times: number("times", values.times, 1),
+    processes: Math.min(seeds.length, number("processes", values.processes, 2)),
+    isJson: values.json === true,
+    showsTrace: values.trace === true,
+  };
+}
+
+const numberMax = 4_294_967_295;
+
+function number(name: string, given: string | undefined, fallback: number): number {
+  if (given === undefined) return fallback;
+  const value = Number(given);
+  if (!/^\d+$/.test(given) || value > numberMax || (value === 0 && name !== "seed"))
+    throw new RangeError(`--${name} is ${given}; it must be a whole number from 1 to ${numberMax}.`);
+  return value;
+}

@@ -1,0 +1,44 @@
+import type { Simulated } from "./simulate.js";
+
+const linesMax = 80;
+
+/** The lines of a trace that are about what a violation is about, and the faults; the last of them. */
+export function shortened({ violations, trace }: Pick<Simulated, "violations" | "trace">): readonly string[] {
+  const about = new Set(violations.flatMap((violation) => violation.about));
+  about.delete("");
+  const lines = trace.filter((line) => line.includes("** ") || [...about].some((one) => line.includes(one)));
+  return lines.length > linesMax
+    ? [`(${lines.length - linesMax} lines before)`, ...lines.slice(-linesMax)]
+    : lines;
+}
+
+/** What a seed that failed prints: what was broken, how to run it again, and what led to it. */
+export function failureText(result: Simulated, steps: number): string {
+  const { seed, violations, variant } = result;
+  const shown = violations.slice(0, 5).map(({ checker, message }) => `  ${checker}: ${message}`);
+  const more = violations.length > 5 ? [`  and ${violations.length - 5} more`] : [];
+  return [
+    `seed ${seed} (${variant}): ${violations.length} violations`,
+    ...shown,
+    ...more,
+    `Run it again: npm run simulate -- --seed ${seed} --steps ${steps}`,
+    ...shortened(result).map((line) => `  ${line}`),
+  ].join("\n");
+}
+
+export interface Sum {
+  seeds: number;
+  failed: number;
+  unequal: number;
+  statements: number;
+  faults: number;
+  jobs: number;
+  starts: number;
+  virtualMs: number;
+}
+
+export function sumText(sum: Sum, tookMs: number): string {
+  const { seeds, failed, unequal, statements, faults, jobs, starts, virtualMs } = sum;
+  const hours = (virtualMs / 3_600_000).toFixed(1);
+  return `${seeds} seeds in ${(tookMs / 1_000).toFixed(0)} s: ${failed} with violations, ${unequal} with two traces; ${statements} statements, ${jobs} jobs, ${starts} starts, ${faults} faults, ${hours} virtual hours`;
+}
