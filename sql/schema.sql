@@ -100,14 +100,14 @@ create table leasehold.inbox_hot_keys (
   claimed_seq bigint not null,
   checked_seq bigint,
   constraint inbox_hot_keys_pkey PRIMARY KEY (partition_bucket, partition_key)
-) with (fillfactor=50);
+) with (fillfactor=50, vacuum_truncate=off);
 
 create table leasehold.inbox_turns (
   partition_bucket integer not null,
   turn bigint not null,
   claimed_seq bigint default 0 not null,
   constraint inbox_turns_pkey PRIMARY KEY (partition_bucket)
-) with (fillfactor=50);
+) with (fillfactor=50, vacuum_truncate=off);
 
 create table leasehold.migrations (
   id integer not null,

@@ -59,7 +59,8 @@ export class GuardedDatabase {
   }
 
   async #waitOrThrow(error: unknown, query: Query<unknown>, tries: number): Promise<void> {
-    if (!isCurable(error) || tries >= (query.triesMax ?? defaults.databaseTriesMax)) throw error;
+    const isCured = isCurable(error) || (query.repeatsWhenLocked === true && isLockTimeout(error));
+    if (!isCured || tries >= (query.triesMax ?? defaults.databaseTriesMax)) throw error;
     this.#events.emit("database:retried", { statement: query.name, tries, reason: String(error) });
     const ceiling = Math.min(defaults.databaseBackoffMs * 2 ** tries, defaults.databaseBackoffMsMax);
     await this.#clock.sleep(ceiling * (0.5 + this.#random.fraction() / 2));
@@ -74,6 +75,11 @@ function ambiguous(statement: string, error: unknown): unknown {
 
 function isAmbiguous(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError && error.isAmbiguous;
+}
+
+/** Somebody held a lock for longer than the statement waits. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseRefusedError && error.sqlState === "55P03";
 }
 
 function isCurable(error: unknown): boolean {

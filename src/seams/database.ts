@@ -20,6 +20,8 @@ export interface Query<R> {
   /** How long an answer may take, and how often it is tried, where that is less than for other queries. */
   readonly timeoutMs?: number;
   readonly triesMax?: number;
+  /** Whether it is tried again when it gave up waiting for a lock. */
+  readonly repeatsWhenLocked?: boolean;
   readonly row?: R;
 }
 

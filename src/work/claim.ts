@@ -71,19 +71,17 @@ export async function claimWoken(
   options: WokenOptions,
 ): Promise<ClaimPass | null> {
   const { workerId, buckets, limit, run, leaseMs } = options;
-  const rows = await seams.database.run(
-    seams.bind(claimWokenJobs, {
-      workerId,
-      buckets,
-      limit,
-      run,
-      leaseMs: BigInt(leaseMs),
-      turns: turnsFor(options),
-      generation: options.generation ?? null,
-      now: seams.clock.databaseNow(),
-    }),
-    null,
-  );
+  const query = seams.bind(claimWokenJobs, {
+    workerId,
+    buckets,
+    limit,
+    run,
+    leaseMs: BigInt(leaseMs),
+    turns: turnsFor(options),
+    generation: options.generation ?? null,
+    now: seams.clock.databaseNow(),
+  });
+  const rows = await seams.database.run({ ...query, repeatsWhenLocked: true }, null);
   if (rows.some((row) => !isJob(row) && row.kind === "look")) return null;
   return read(seams, rows, { bookmarks, workerId, looked: buckets });
 }
@@ -194,7 +192,7 @@ function claimQuery(
     min: defaults.leaseMsMin,
     max: defaults.leaseMsMax,
   });
-  return seams.bind(claimJobs, {
+  const query = seams.bind(claimJobs, {
     workerId,
     buckets,
     after: buckets.map((bucket) => options.afterOf?.(bucket) ?? bookmarks.afterKey.get(bucket) ?? ""),
@@ -210,6 +208,8 @@ function claimQuery(
     generation: options.generation ?? null,
     now: seams.clock.databaseNow(),
   });
+  // It waits 100 ms at most for whatever stands in its way: a person, or a vacuum that gives the end of a table back.
+  return { ...query, repeatsWhenLocked: true };
 }
 
 function turnsFor({ buckets, known, turnOf }: PassOptions): readonly bigint[] | null {

@@ -1,6 +1,7 @@
+import { isLockTimeout } from "../database/guarded-database.js";
 import { EnqueueBlockedError } from "../errors.js";
 import { defaults } from "../settings.js";
-import { type Enqueued, type EnqueueSeams, enqueueOnce, isLockTimeout } from "./enqueue.js";
+import { type Enqueued, type EnqueueSeams, enqueueOnce } from "./enqueue.js";
 import type { NewJob } from "./new-job.js";
 
 /** A job on its way into the database, and who waits for it. */

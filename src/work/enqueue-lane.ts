@@ -1,6 +1,7 @@
+import { isLockTimeout } from "../database/guarded-database.js";
 import { DatabaseRefusedError } from "../errors.js";
 import { defaults } from "../settings.js";
-import { type Enqueued, type EnqueueSeams, isLockTimeout } from "./enqueue.js";
+import type { Enqueued, EnqueueSeams } from "./enqueue.js";
 import { EnqueueAside, send, type Waiting } from "./enqueue-aside.js";
 import type { NewJob } from "./new-job.js";
 

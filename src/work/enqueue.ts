@@ -1,8 +1,9 @@
 import type { Binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
+import { isLockTimeout } from "../database/guarded-database.js";
 import { runOn } from "../database/run-on.js";
 import { enqueueJobs } from "../database/statements.generated.js";
-import { DatabaseRefusedError, EnqueueBlockedError } from "../errors.js";
+import { EnqueueBlockedError } from "../errors.js";
 import type { Clock } from "../seams/clock.js";
 import type { Query, Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
@@ -80,11 +81,6 @@ export async function enqueueAll(
       waitedMs: defaults.enqueueBlockedMs,
     });
   }
-}
-
-/** Somebody's open transaction holds a key for longer than was waited. */
-export function isLockTimeout(error: unknown): boolean {
-  return error instanceof DatabaseRefusedError && error.sqlState === "55P03";
 }
 
 function withEarlier(jobs: readonly NewJob[], earlier: readonly (readonly string[])[]): NewJob[] {
