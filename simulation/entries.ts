@@ -92,7 +92,13 @@ interface Owned extends Happened {
   readonly buckets: readonly number[];
 }
 
-export type Entry = Move | Archived | Registered | Sent | Handled | Effect | Fault | Owned;
+/** A process asked for rows, and nothing moved. */
+interface Looked extends Happened {
+  readonly is: "looked in vain";
+  readonly process: string;
+}
+
+export type Entry = Move | Archived | Registered | Sent | Handled | Effect | Fault | Owned | Looked;
 
 /** An entry of one sort, such as EntryOf<"fault">. */
 export type EntryOf<I extends Entry["is"]> = Extract<Entry, { readonly is: I }>;

@@ -30,7 +30,7 @@ export interface Simulated {
   readonly trace: readonly string[];
 }
 
-const endLookMs = 2_000;
+const endLookMs = 500;
 /** After the last fault everything has this long, in virtual time. */
 const endMsMax = 900_000;
 const happeningsMax = 200_000;

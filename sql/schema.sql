@@ -1200,12 +1200,12 @@ begin
       exit when v_rows + v_maybe >= p_limit;
     else
       if h.attempts > 0 then
-        v_retries := v_retries + 1;
-        if h.crashes >= 2 then v_suspects := v_suspects + 1; end if;
-        if v_retries > p_retries or (h.crashes >= 2 and v_suspects > p_suspects) then
+        if v_retries >= p_retries or (h.crashes >= 2 and v_suspects >= p_suspects) then
           if h.crashes < 2 then retries_left := retries_left + 1; else v_suspects_out := v_suspects_out + 1; end if;
           continue;
         end if;
+        v_retries := v_retries + 1;
+        if h.crashes >= 2 then v_suspects := v_suspects + 1; end if;
       end if;
       run_starts := run_starts || (v_rows + 1);
       tids := tids || h.tids[1 : p_limit - v_rows];
@@ -1216,7 +1216,7 @@ begin
     end if;
   end loop;
   close c_heads;
-  retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
+  retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - v_suspects));
   due_ms := extract(epoch from v_due - p_now) * 1000;
   if p_keys is null and (v_rows + v_maybe >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
 end
@@ -1308,10 +1308,10 @@ CREATE OR REPLACE FUNCTION leasehold.over_budget(p_heads integer[], p_crashes in
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select coalesce(array_agg(c.head), '{}') from (
-    select t.head, row_number() over (order by t.head) as nth, t.crashes,
-           count(*) filter (where t.crashes >= 2) over (order by t.head) as suspects
-    from unnest(p_heads, p_crashes) t(head, crashes)) c
-  where c.nth > p_retries or (c.crashes >= 2 and c.suspects > p_suspects)
+    select s.head, s.is_over, count(*) filter (where not s.is_over) over (order by s.head) as nth from (
+      select t.head, t.crashes >= 2 and count(*) filter (where t.crashes >= 2) over (order by t.head) > p_suspects as is_over
+      from unnest(p_heads, p_crashes) t(head, crashes)) s) c
+  where c.is_over or c.nth > p_retries
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.session_lock(p_worker text)

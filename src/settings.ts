@@ -29,6 +29,7 @@ export const defaults = {
   errorTextMax: 8_000,
   claimLimit: 25,
   claimLimitMax: 5_000,
+  claimTimeoutMs: 15_000,
   runMax: 100,
   runRows: 20,
   runRowsMin: 10,

@@ -118,13 +118,14 @@ export class Fleet {
   }
 
   async #start(member: WorkerMember): Promise<void> {
-    const { concurrency, leaseMs } = this.#plan;
-    const handlers = { work: handlerOf(this.#world, member, () => this.kill(member)) };
+    const { concurrency, leaseMs, retryDelayMs } = this.#plan;
+    const handle = handlerOf(this.#world, member, () => this.kill(member));
+    const handlers = { work: { handle, retryDelayMs: () => retryDelayMs } };
     const options = {
       concurrency,
       leaseMs,
-      handlerTimeoutMs: 5_000,
-      abortGraceMs: 500,
+      handlerTimeoutMs: 2_000,
+      abortGraceMs: 300,
       drainLimitMs: 3_000,
       housekeepingMs: 5_000,
       handlesSignals: false,

@@ -35,7 +35,7 @@ export class Operator {
     const { clock, lh } = this.#member;
     let queue: Queue | null = null;
     for (;;) {
-      await clock.sleep(this.#dice.between(300, 4_000));
+      await clock.sleep(this.#dice.between(200, 2_000));
       try {
         queue ??= await lh.queue(queueName);
         await (this.#isCalm ? this.#tidyUp(queue) : this.#act(queue));

@@ -38,7 +38,7 @@ export class Producer {
     const { clock } = this.#member;
     const queue = await this.#open();
     for (let sent = 0; sent < this.#plan.jobsPerProducer; ) {
-      await clock.sleep(this.#dice.chance(0.5) ? this.#dice.between(0, 20) : this.#dice.between(50, 1_500));
+      await clock.sleep(this.#dice.chance(0.5) ? this.#dice.between(0, 20) : this.#dice.between(50, 500));
       const count = this.#dice.chance(0.2) ? this.#dice.whole(2, 5) : 1;
       sent += count;
       await this.#send(queue, count);

@@ -4,6 +4,7 @@ import { archiveComplete } from "./archive-complete.js";
 import { boundedAttempts } from "./bounded-attempts.js";
 import { effectsOnce } from "./effects-once.js";
 import { enqueueOrder } from "./enqueue-order.js";
+import { fewVainLooks } from "./few-vain-looks.js";
 import { inTime } from "./in-time.js";
 import { keyOrder } from "./key-order.js";
 import { legalMoves } from "./legal-moves.js";
@@ -28,6 +29,7 @@ export const checkers: readonly Checker[] = [
   effectsOnce,
   archiveComplete,
   ownedBuckets,
+  fewVainLooks,
   allDone,
 ];
 

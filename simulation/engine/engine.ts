@@ -3,7 +3,7 @@ import { connect } from "../../src/index.js";
 import type { Query } from "../../src/seams/database.js";
 import type { Entry } from "../entries.js";
 import { entryOf, lasting, readRecorded } from "./recorded.js";
-import { recorderSchema, recorderSql } from "./recorder.js";
+import { recorderSchema, recorderSql, tellingSql } from "./recorder.js";
 import { ServerSession } from "./server-session.js";
 import { queueName, schemaOf, type Variant, variants } from "./variants.js";
 import { baseMs, valuesAt } from "./virtual-time.js";
@@ -12,6 +12,8 @@ export interface Notice {
   readonly channel: string;
   readonly payload: string;
 }
+
+const recordedChannel = "recorded";
 
 /**
  * A real server that runs one statement at a time. Statements run on one connection, which also hears every notification, so that these arrive with the answer of the
@@ -26,13 +28,15 @@ export class Engine {
   #notices: Notice[] = [];
   #schema = "";
   #read = 0n;
+  #hasRecorded = false;
 
   private constructor(url: string, main: pg.Client) {
     this.#url = url;
     this.#main = main;
-    main.on("notification", ({ channel, payload }) =>
-      this.#notices.push({ channel, payload: payload ?? "" }),
-    );
+    main.on("notification", ({ channel, payload }) => {
+      if (channel === recordedChannel) this.#hasRecorded = true;
+      else this.#notices.push({ channel, payload: payload ?? "" });
+    });
   }
 
   /** Makes a schema for each kind of queue in the database given. */
@@ -51,27 +55,26 @@ export class Engine {
     await this.endSessions();
     this.#schema = schemaOf(variant);
     const record = recorderSchema(this.#schema);
+    // A table that was never written to, such as the archive of a day that did not come, costs as much to empty as any other.
     const { rows } = await this.#main.query<{ name: string }>(
-      `select quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where n.nspname = $1 and c.relkind in ('r', 'p') and not c.relispartition and c.relname not in ('queues', 'migrations')`,
-      [this.#schema],
+      `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname in ($1, $2) and c.relkind = 'r' and c.relname not in ('queues', 'migrations') and pg_relation_size(c.oid) > 0`,
+      [this.#schema, record],
     );
-    const sequences = await this.#main.query<{ name: string }>(
-      `select quote_ident(schemaname) || '.' || quote_ident(sequencename) as name from pg_sequences where schemaname = $1`,
-      [this.#schema],
-    );
-    const tables = [...rows.map((row) => row.name), `${record}.entries`];
+    const tables = rows.map((row) => row.name);
     await this.#main.query(
       [
-        `truncate ${tables.join(", ")} restart identity`,
+        ...(tables.length > 0 ? [`truncate ${tables.join(", ")}`] : []),
         `update ${this.#schema}.queues set paused_at = null`,
-        ...sequences.rows.map((row) => `alter sequence ${row.name} restart`),
+        `select setval(format('%I.%I', schemaname, sequencename), start_value, false) from pg_sequences where schemaname in ('${this.#schema}', '${record}')`,
         "unlisten *",
+        `listen ${recordedChannel}`,
       ].join("; "),
     );
     this.#channels.clear();
     this.#notices = [];
     this.#read = 0n;
+    this.#hasRecorded = false;
   }
 
   /** Runs a statement at a time of the simulation. */
@@ -82,8 +85,10 @@ export class Engine {
     return rows as R[];
   }
 
-  /** What the database recorded since this was asked last. */
+  /** What the database recorded since this was asked last, as far as takeNotices() has heard. */
   async recorded(by: string, atMs: number): Promise<readonly Entry[]> {
+    if (!this.#hasRecorded) return [];
+    this.#hasRecorded = false;
     const rows = await readRecorded(this.#main, this.#schema, this.#read);
     this.#read = BigInt(rows.at(-1)?.n ?? this.#read);
     return lasting(rows).map((row) => entryOf(row, { atMs, by, baseMs }));
@@ -102,7 +107,7 @@ export class Engine {
 
   /** Notifications since this was asked last. After statements on other connections one has to be asked for on the main one first. */
   async takeNotices(isFromOther: boolean): Promise<readonly Notice[]> {
-    if (isFromOther && this.#channels.size > 0) await this.#main.query("");
+    if (isFromOther) await this.#main.query("");
     const notices = this.#notices;
     this.#notices = [];
     return notices;
@@ -154,6 +159,7 @@ async function prepare(url: string, main: pg.Client, variant: Variant): Promise<
     await lh.close();
   }
   await main.query(recorderSql(schema, queueName, "until a crash"));
+  await main.query(tellingSql(schema, recordedChannel));
   await main.query(
     `do $$ declare t regclass; begin
        for t in select c.oid::regclass from pg_class c where c.relnamespace = '${schema}'::regnamespace and c.relkind = 'r' loop

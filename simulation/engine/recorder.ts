@@ -53,6 +53,15 @@ create trigger record_change after update on ${schema}.workers for each row
 `;
 }
 
+/** Tells a channel whenever something was recorded. */
+export function tellingSql(schema: string, channel: string): string {
+  const record = recorderSchema(schema);
+  return `
+create function ${record}.tell() returns trigger language plpgsql as $$ begin perform pg_catalog.pg_notify('${channel}', ''); return null; end $$;
+create trigger tell after insert on ${record}.entries for each statement execute function ${record}.tell();
+`;
+}
+
 /** What a handler runs in its transaction to leave an effect. */
 export function effectSql(schema: string): string {
   return `insert into ${recorderSchema(schema)}.entries ("is", body)

@@ -7,9 +7,11 @@ import { Schedule } from "./schedule.js";
 import { SimSession } from "./sessions.js";
 import { Trace } from "./trace.js";
 
-/** Statements after which no row can have changed; all others are followed by a look at what was recorded. */
+/** Statements after which nobody can see a change; all others are followed by a look at what was told and recorded. */
 const idleStatements =
-  /^(lh_(wish_wake|find_duty|list_queues|read_server|find_queue|count_jobs|list_jobs|explain_job|notify_channel|list_workers|list_migrations)|session lh_(find_channels|hold_session_lock)|begin|commit|open session|listen)/;
+  /^(lh_(wish_wake|find_duty|list_queues|read_server|find_queue|count_jobs|list_jobs|explain_job|notify_channel|list_workers|list_migrations)|session lh_(find_channels|hold_session_lock)|begin|query|open session|listen)/;
+
+const claimStatements = /^lh_claim_/;
 
 /** All that a seed decides about: processes, the ways between them and the server, and time. */
 export class World {
@@ -99,12 +101,14 @@ export class World {
   }
 
   async #afterStatement(by: string, name: string, isFromOther: boolean): Promise<void> {
+    if (idleStatements.test(name)) return;
     for (const notice of await this.engine.takeNotices(isFromOther))
       for (const process of this.processes)
         for (const session of process.sessions) if (session instanceof SimSession) session.hear(notice);
-    if (idleStatements.test(name)) return;
     const entries = await this.engine.recorded(by, this.schedule.nowMs);
     for (const entry of entries) this.note(entry);
+    if (claimStatements.test(name) && entries.length === 0)
+      this.note({ is: "looked in vain", atMs: this.schedule.nowMs, process: by });
     // Where rows lie on disk is not for the seed to say, so the lines of one statement are sorted.
     const lines = entries.flatMap((entry) =>
       entry.is === "moved"

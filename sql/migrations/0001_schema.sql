@@ -184,15 +184,15 @@ begin
 end
 $$;
 
--- Of the heads (in order) that have attempts behind them, those beyond what may be claimed: more than p_retries of them, or more
--- than p_suspects that crashed their worker twice or more.
+-- Of the heads (in order) that have attempts behind them, those beyond what may be claimed: of those that crashed their worker twice or more all beyond p_suspects,
+-- and of the others and the rest of these all beyond p_retries. One that may not be claimed takes no place from those behind it.
 create or replace function leasehold.over_budget(p_heads int[], p_crashes int[], p_retries int, p_suspects int) returns int[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(c.head), '{}') from (
-    select t.head, row_number() over (order by t.head) as nth, t.crashes,
-           count(*) filter (where t.crashes >= 2) over (order by t.head) as suspects
-    from unnest(p_heads, p_crashes) t(head, crashes)) c
-  where c.nth > p_retries or (c.crashes >= 2 and c.suspects > p_suspects)
+    select s.head, s.is_over, count(*) filter (where not s.is_over) over (order by s.head) as nth from (
+      select t.head, t.crashes >= 2 and count(*) filter (where t.crashes >= 2) over (order by t.head) > p_suspects as is_over
+      from unnest(p_heads, p_crashes) t(head, crashes)) s) c
+  where c.is_over or c.nth > p_retries
 $$;
 
 -- How many of those left out would be claimed if there were more free slots. Those that crashed their worker twice come one at a time, so

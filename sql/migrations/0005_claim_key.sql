@@ -151,12 +151,12 @@ begin
       exit when v_rows + v_maybe >= p_limit;
     else
       if h.attempts > 0 then
-        v_retries := v_retries + 1;
-        if h.crashes >= 2 then v_suspects := v_suspects + 1; end if;
-        if v_retries > p_retries or (h.crashes >= 2 and v_suspects > p_suspects) then
+        if v_retries >= p_retries or (h.crashes >= 2 and v_suspects >= p_suspects) then
           if h.crashes < 2 then retries_left := retries_left + 1; else v_suspects_out := v_suspects_out + 1; end if;
           continue;
         end if;
+        v_retries := v_retries + 1;
+        if h.crashes >= 2 then v_suspects := v_suspects + 1; end if;
       end if;
       run_starts := run_starts || (v_rows + 1);
       tids := tids || h.tids[1 : p_limit - v_rows];
@@ -167,7 +167,7 @@ begin
     end if;
   end loop;
   close c_heads;
-  retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - (v_suspects - v_suspects_out)));
+  retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - v_suspects));
   due_ms := extract(epoch from v_due - p_now) * 1000;
   if p_keys is null and (v_rows + v_maybe >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
 end

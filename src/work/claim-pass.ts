@@ -250,7 +250,8 @@ export class ClaimActivity implements Activity {
     const isWanted = look === this.#wanted?.look;
     if (!isWanted && this.#wanted !== null) return;
     const tookRetries = pass.jobs.some((job) => job.attempt > 1);
-    const left = tookRetries ? 0 : pass.retriesLeft;
+    // A pass for which a slot was kept takes what there is; if that is nothing, fresh rows must not wait for it, nor may it be asked again at once.
+    const left = tookRetries || isWanted ? 0 : pass.retriesLeft;
     this.#parts.dispatcher.reserve(left);
     if (left === 0) this.#wanted = null;
     else if (!isWanted) {

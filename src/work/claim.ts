@@ -40,6 +40,12 @@ export interface ClaimPass {
   readonly fronts: ReadonlyMap<number, string>;
 }
 
+/**
+ * A claim waits 100 ms at most for whatever stands in its way: a person, or a vacuum that gives the end of a table back. And a worker must not stand still for as long as
+ * other statements may take, because its connection leads nowhere: rows that it never heard of are taken over by its next claim.
+ */
+const patience = { repeatsWhenLocked: true, timeoutMs: defaults.claimTimeoutMs };
+
 /** One pass: takes rows from the front of their lines and writes a lease on them. */
 export async function claim(
   seams: QueueSeams,
@@ -81,7 +87,7 @@ export async function claimWoken(
     generation: options.generation ?? null,
     now: seams.clock.databaseNow(),
   });
-  const rows = await seams.database.run({ ...query, repeatsWhenLocked: true }, null);
+  const rows = await seams.database.run({ ...query, ...patience }, null);
   if (rows.some((row) => !isJob(row) && row.kind === "look")) return null;
   return read(seams, rows, { bookmarks, workerId, looked: buckets });
 }
@@ -208,8 +214,7 @@ function claimQuery(
     generation: options.generation ?? null,
     now: seams.clock.databaseNow(),
   });
-  // It waits 100 ms at most for whatever stands in its way: a person, or a vacuum that gives the end of a table back.
-  return { ...query, repeatsWhenLocked: true };
+  return { ...query, ...patience };
 }
 
 function turnsFor({ buckets, known, turnOf }: PassOptions): readonly bigint[] | null {

@@ -308,6 +308,17 @@ describe("broken histories", () => {
     ]);
   });
 
+  test("a worker that asks again and again, and one that polls", () => {
+    const looks =
+      (everyMs: number) =>
+      (h: HistoryBuilder): void => {
+        for (let n = 0; n < 150; n++)
+          h.add({ is: "looked in vain", atMs: h.tick(everyMs).atMs, process: "a#1" });
+      };
+    expect(objections(looks(3))).toEqual(["few vain looks"]);
+    expect(objections(looks(25))).toEqual([]);
+  });
+
   test("two jobs of one idempotency key, and an answer with a job that never was", () => {
     const twice = (h: HistoryBuilder): unknown =>
       h.insert("1", "k", {}, "once").insert("2", "k", {}, "once").work("1", "a#1", 1n).work("2", "a#1", 2n);
