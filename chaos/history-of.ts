@@ -24,13 +24,19 @@ export async function historyOf(url: string, journals: readonly string[]): Promi
   };
 }
 
+interface StoredEntry extends Recorded {
+  readonly n: string;
+  readonly by: string;
+  readonly at_ms: number;
+}
+
 async function recordedEntries(url: string): Promise<Entry[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const recorded: (Recorded & { readonly at_ms: number })[] = [];
+  const recorded: StoredEntry[] = [];
   try {
     for (let after = "0"; ; ) {
-      const { rows } = await client.query<Recorded & { at_ms: number }>(
+      const { rows } = await client.query<StoredEntry>(
         `select n, xact, by, "is", body, extract(epoch from at)::float8 * 1000 as at_ms from ${recorderSchema(schema)}.entries
          where n > $1 order by n limit ${rowsPerRead}`,
         [after],

@@ -180,6 +180,8 @@ create table leasehold.workers (
   queues text[] default '{}'::text[] not null,
   has_session boolean default false not null,
   is_watcher boolean default false not null,
+  incarnation text,
+  first_token bigint,
   left_at timestamp with time zone,
   constraint workers_pkey PRIMARY KEY (id),
   constraint workers_status_check CHECK ((status = ANY (ARRAY['alive'::text, 'draining'::text, 'dead'::text])))
@@ -220,17 +222,6 @@ begin
     raise exception 'worker % is marked dead', p_worker
       using errcode = '55000', hint = 'It was evicted or not seen for its TTL. Register it again, or claim under another id.';
   end if;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION leasehold.assert_not_superseded(p_worker text, p_generation bigint)
- RETURNS void
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  raise exception 'worker % of generation % was replaced by another process of its id', p_worker, p_generation
-    using errcode = '55000', hint = 'Two processes must never share an id. This one has to stop, or to register again.';
 end
 $function$;
 
@@ -484,7 +475,8 @@ begin
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
-  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   for v_round in 1..3 loop -- give back, check, take
     select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
@@ -527,6 +519,9 @@ begin
   end if;
 
   v_token := nextval('leasehold.lease_tokens');
+  -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   return query select * from leasehold.inbox_rest(w.retries_left, v_busy, case when cardinality(w.tids) < p_limit
     then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
@@ -599,6 +594,8 @@ begin
     perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
   end if;
   lease_generation := nextval('leasehold.lease_tokens');
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
@@ -896,14 +893,14 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_recover(p_ids uuid[], p_payers uuid[]
 AS $function$
 declare
   v_count int;
-  v_started_at timestamptz := (select w.started_at from leasehold.workers w where w.id = p_worker);
+  v_first_token bigint := (select w.first_token from leasehold.workers w where w.id = p_worker);
 begin
   with lost as materialized (
     select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
            p.pays and j.attempts >= j.max_attempts as dies
     from leasehold.inbox j cross join lateral (
       select j.id = any(p_payers) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
-        and coalesce(j.claimed_at >= v_started_at, false)) as pays) p
+        and coalesce(j.lease_generation > v_first_token, false)) as pays) p
     where j.id = any(p_ids) and j.status = 'processing'
       and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
            or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))
@@ -1312,6 +1309,21 @@ AS $function$
       select t.head, t.crashes >= 2 and count(*) filter (where t.crashes >= 2) over (order by t.head) > p_suspects as is_over
       from unnest(p_heads, p_crashes) t(head, crashes)) s) c
   where c.is_over or c.nth > p_retries
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.refuse_claim(p_worker text, p_generation bigint, p_is_replaced boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if p_is_replaced then
+    raise exception 'worker % of generation % was replaced by another process of its id', p_worker, p_generation
+      using errcode = '55000', hint = 'Two processes must never share an id. This one has to stop, or to register again.';
+  end if;
+  raise exception 'worker % was not seen for its TTL', p_worker
+    using errcode = '55000', hint = 'It has to beat before it may claim.';
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.session_lock(p_worker text)

@@ -124,7 +124,7 @@ export class Fleet {
     const options = {
       concurrency,
       leaseMs,
-      handlerTimeoutMs: 2_000,
+      handlerTimeoutMs: 1_000,
       abortGraceMs: 300,
       drainLimitMs: 3_000,
       housekeepingMs: 5_000,

@@ -41,6 +41,7 @@ export class Nemesis {
       process.link.isCut = false;
       process.link.slowness = 1;
       process.thaw();
+      process.onWayHealed();
       for (const what of ["frozen", "cut off", "slow", "session"]) this.#world.healed(process.name, what);
     }
     this.#keepUp();

@@ -13,6 +13,7 @@ export class Operator {
   readonly #dice: Dice;
   readonly #member: Member;
   #isCalm = false;
+  #isResumed = false;
 
   constructor(world: World, plan: Plan, parts: { readonly fleet: Fleet; readonly dice: Dice }) {
     this.#world = world;
@@ -80,7 +81,8 @@ export class Operator {
   }
 
   async #tidyUp(queue: Queue): Promise<void> {
-    await queue.resume();
+    if (!this.#isResumed) await queue.resume();
+    this.#isResumed = true;
     if (this.#plan.variant.options.onDeadLetter === "park")
       await queue.discard({ status: "dead_letter", reason: "at the end" });
   }

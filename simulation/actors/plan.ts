@@ -32,7 +32,7 @@ export interface SimJob {
 }
 
 export function planOf(seed: number, dice: Dice): Plan {
-  const heartbeatMs = dice.pick([600, 1_500]);
+  const heartbeatMs = dice.pick([600, 1_200]);
   return {
     variant: variants[seed % variants.length] ?? dice.pick(variants),
     workers: dice.whole(2, 4),
@@ -40,12 +40,12 @@ export function planOf(seed: number, dice: Dice): Plan {
     keys: dice.whole(1, 6),
     jobsPerProducer: dice.whole(8, 24),
     concurrency: dice.whole(1, 4),
-    leaseMs: dice.pick([1_000, 2_500, 6_000]),
+    leaseMs: dice.pick([1_000, 2_000, 5_000]),
     heartbeatMs,
     ttlMs: heartbeatMs * 3,
-    maxAttempts: dice.whole(2, 5),
+    maxAttempts: dice.whole(2, 4),
     retryDelayMs: dice.pick([null, 50, 400]),
-    faultEveryMs: dice.pick([300, 800, 2_000]),
+    faultEveryMs: dice.pick([150, 400, 1_000]),
     weather: {
       lostShare: dice.pick([0, 0.01, 0.04]),
       slowShare: dice.pick([0, 0.02, 0.1]),
@@ -57,7 +57,7 @@ export function planOf(seed: number, dice: Dice): Plan {
 export function jobOf(dice: Dice): SimJob {
   const isSlow = dice.chance(0.15);
   return {
-    workMs: isSlow ? dice.between(200, 2_500) : dice.between(0, 60),
+    workMs: isSlow ? dice.between(100, 1_300) : dice.between(0, 60),
     failures: dice.chance(0.2) ? dice.whole(1, 2) : 0,
     ends: dice.chance(0.1) ? dice.pick(["as a dead letter", "with its process"] as const) : "well",
     effect: dice.pick(["none", "once", "fenced"] as const),

@@ -61,7 +61,7 @@ export class Producer {
       kind: "work",
       payload: jobOf(dice),
       partitionKey: `k${dice.whole(1, this.#plan.keys)}`,
-      ...(dice.chance(0.15) ? { delayMs: dice.whole(1, 4_000) } : {}),
+      ...(dice.chance(0.15) ? { delayMs: dice.whole(1, 1_500) } : {}),
       ...(dice.chance(0.2) ? { idempotencyKey: `once-${dice.whole(1, 8)}` } : {}),
     }));
     const sent = jobs.map((job) => this.#noteSent(job.partitionKey, job.delayMs === undefined));

@@ -2,7 +2,7 @@ import pg from "pg";
 import { connect } from "../../src/index.js";
 import type { Query } from "../../src/seams/database.js";
 import type { Entry } from "../entries.js";
-import { entryOf, lasting, readRecorded } from "./recorded.js";
+import { entryOf, lasting, type Recorded } from "./recorded.js";
 import { recorderSchema, recorderSql, tellingSql } from "./recorder.js";
 import { ServerSession } from "./server-session.js";
 import { queueName, schemaOf, type Variant, variants } from "./variants.js";
@@ -13,6 +13,8 @@ export interface Notice {
   readonly payload: string;
 }
 
+/** Up to here it is cheaper to delete the rows of a table than to give it new files. */
+const deletedBytesMax = 131_072;
 const recordedChannel = "recorded";
 
 /**
@@ -27,14 +29,13 @@ export class Engine {
   readonly #channels = new Set<string>();
   #notices: Notice[] = [];
   #schema = "";
-  #read = 0n;
-  #hasRecorded = false;
+  #recorded: Recorded[] = [];
 
   private constructor(url: string, main: pg.Client) {
     this.#url = url;
     this.#main = main;
     main.on("notification", ({ channel, payload }) => {
-      if (channel === recordedChannel) this.#hasRecorded = true;
+      if (channel === recordedChannel) this.#recorded.push(JSON.parse(payload ?? "") as Recorded);
       else this.#notices.push({ channel, payload: payload ?? "" });
     });
   }
@@ -55,16 +56,16 @@ export class Engine {
     await this.endSessions();
     this.#schema = schemaOf(variant);
     const record = recorderSchema(this.#schema);
-    // A table that was never written to, such as the archive of a day that did not come, costs as much to empty as any other.
-    const { rows } = await this.#main.query<{ name: string }>(
-      `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    const { rows } = await this.#main.query<{ name: string; is_large: boolean }>(
+      `select c.oid::regclass::text as name, pg_relation_size(c.oid) > ${deletedBytesMax} as is_large from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where n.nspname in ($1, $2) and c.relkind = 'r' and c.relname not in ('queues', 'migrations') and pg_relation_size(c.oid) > 0`,
       [this.#schema, record],
     );
-    const tables = rows.map((row) => row.name);
     await this.#main.query(
       [
-        ...(tables.length > 0 ? [`truncate ${tables.join(", ")}`] : []),
+        "set session_replication_role = replica", // No triggers.
+        ...rows.map(({ name, is_large }) => (is_large ? `truncate ${name}` : `delete from ${name}`)),
+        "set session_replication_role = origin",
         `update ${this.#schema}.queues set paused_at = null`,
         `select setval(format('%I.%I', schemaname, sequencename), start_value, false) from pg_sequences where schemaname in ('${this.#schema}', '${record}')`,
         "unlisten *",
@@ -73,8 +74,7 @@ export class Engine {
     );
     this.#channels.clear();
     this.#notices = [];
-    this.#read = 0n;
-    this.#hasRecorded = false;
+    this.#recorded = [];
   }
 
   /** Runs a statement at a time of the simulation. */
@@ -86,12 +86,10 @@ export class Engine {
   }
 
   /** What the database recorded since this was asked last, as far as takeNotices() has heard. */
-  async recorded(by: string, atMs: number): Promise<readonly Entry[]> {
-    if (!this.#hasRecorded) return [];
-    this.#hasRecorded = false;
-    const rows = await readRecorded(this.#main, this.#schema, this.#read);
-    this.#read = BigInt(rows.at(-1)?.n ?? this.#read);
-    return lasting(rows).map((row) => entryOf(row, { atMs, by, baseMs }));
+  takeRecorded(by: string, atMs: number): readonly Entry[] {
+    const recorded = lasting(this.#recorded);
+    this.#recorded = [];
+    return recorded.map((one) => entryOf(one, { atMs, by, baseMs }));
   }
 
   /** Plain SQL of the simulation itself. */

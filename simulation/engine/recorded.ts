@@ -1,26 +1,10 @@
-import type pg from "pg";
 import type { Entry, EntryOf, Move, RowState } from "../entries.js";
-import { recorderSchema } from "./recorder.js";
 
 /** An entry as the recorder's triggers have written it. */
 export interface Recorded {
-  readonly n: string;
   readonly xact: string;
-  readonly at: Date;
-  readonly by: string;
   readonly is: string;
   readonly body: Readonly<Record<string, unknown>>;
-}
-
-/** What was recorded after number n, in the order of the numbers. */
-export async function readRecorded(
-  client: pg.Client,
-  schema: string,
-  after: bigint,
-): Promise<readonly Recorded[]> {
-  const text = `select n, xact, at, by, "is", body from ${recorderSchema(schema)}.entries where n > $1 order by n`;
-  const name = `record_${schema}`;
-  return (await client.query<Recorded>({ name, text, values: [String(after)] })).rows;
 }
 
 /** Without rows that were inserted and deleted by one transaction, which nobody else has ever seen. Given whole transactions. */

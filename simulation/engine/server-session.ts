@@ -11,6 +11,8 @@ export class ServerSession {
     this.#isEnded = true;
   };
   #isEnded = false;
+  /** A transaction that was committed has left nothing. */
+  #mayHold = true;
   #isReleased = false;
 
   constructor(client: pg.Client, giveBack: (isUsable: boolean) => Promise<void>) {
@@ -30,6 +32,11 @@ export class ServerSession {
     return (await this.#client.query({ name, text, values: valuesAt(query.values, nowMs) })).rows as R[];
   }
 
+  async commit(nowMs: number): Promise<void> {
+    await this.query("commit", [], nowMs);
+    this.#mayHold = false;
+  }
+
   async query(
     text: string,
     values: readonly unknown[],
@@ -43,7 +50,8 @@ export class ServerSession {
     if (this.#isReleased) return;
     this.#isReleased = true;
     try {
-      if (!this.#isEnded) await this.#client.query("rollback; select pg_advisory_unlock_all()");
+      if (!this.#isEnded && this.#mayHold)
+        await this.#client.query("rollback; select pg_advisory_unlock_all()");
     } catch {
       this.#isEnded = true; // The server had ended it.
     }

@@ -55,7 +55,7 @@ export class SimDatabase implements Database {
       });
       if (breaks === "in it") throw unavailable("a transaction", false);
       if (breaks === "before commit") throw unavailable("commit", true);
-      await session.query("commit", [], nowMs);
+      await session.commit(nowMs);
       if (breaks === "after commit") throw unavailable("commit", true);
       return result;
     } finally {
@@ -79,7 +79,7 @@ export class SimDatabase implements Database {
           within("query", () => session.query(text, values, around.schedule.nowMs)),
         run: (query) => within(query.name, () => session.run(query, around.schedule.nowMs)),
       });
-      await within("commit", () => session.query("commit", [], around.schedule.nowMs));
+      await within("commit", () => session.commit(around.schedule.nowMs));
       return result;
     } finally {
       transactions.delete(session);

@@ -8,6 +8,8 @@ import type { Trace } from "./trace.js";
 
 /** What is held up, by a cut or because its process is frozen, is tried again this often. */
 const heldUpLookMs = 25;
+/** After the way is well again, the client of a lost call hears of it within this time. */
+const healedMsMax = 2_000;
 /** A call that takes longer than this is one that something happened to. */
 const troubleMs = 100;
 
@@ -43,6 +45,8 @@ export interface ProcessSession {
 
 interface Flight {
   isOver: boolean;
+  /** Nobody will ever answer, and nobody says so. */
+  isSilent: boolean;
   /** The server it was sent to is no more. */
   isDropped: boolean;
   land(what: () => void): void;
@@ -162,6 +166,7 @@ export class SimProcess {
     if (isBad) onTrouble(this.name, true);
     const flight: Flight = {
       isOver: false,
+      isSilent: fate.lost !== "no" && fate.isSilent,
       isDropped: false,
       land: (what) => {
         if (flight.isOver) return;
@@ -197,6 +202,15 @@ export class SimProcess {
     }
     for (const session of [...this.sessions]) session.onServerGone();
     this.#endTransactions();
+  }
+
+  /** The way to the server is well again, so what was lost on it without a word is told at last. */
+  onWayHealed(): void {
+    for (const flight of [...this.#flights])
+      if (flight.isSilent)
+        this.around.schedule.after(this.dice.between(1, healedMsMax), () =>
+          flight.fail(unavailable("a statement", true)),
+        );
   }
 
   async #execute<T>(call: Call<T>): Promise<Answer<T>> {

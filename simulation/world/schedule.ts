@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { Dice } from "../dice.js";
 
 /** Something that happens at its time, unless it is taken back before. */
@@ -52,7 +51,7 @@ export class Schedule {
       if (due.isCancelled) continue;
       this.#nowMs = due.atMs;
       await due.happen();
-      await setImmediate(); // All promises that could go on have gone on.
+      await settled();
       return true;
     }
     return false;
@@ -62,6 +61,11 @@ export class Schedule {
   clear(): void {
     this.#heap = [];
   }
+}
+
+/** All promises that could go on have gone on: a tick comes after the last of them, and before anything that arrives from outside. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }
 
 function isBefore(a: Due, b: Due): boolean {

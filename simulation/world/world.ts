@@ -105,7 +105,7 @@ export class World {
     for (const notice of await this.engine.takeNotices(isFromOther))
       for (const process of this.processes)
         for (const session of process.sessions) if (session instanceof SimSession) session.hear(notice);
-    const entries = await this.engine.recorded(by, this.schedule.nowMs);
+    const entries = this.engine.takeRecorded(by, this.schedule.nowMs);
     for (const entry of entries) this.note(entry);
     if (claimStatements.test(name) && entries.length === 0)
       this.note({ is: "looked in vain", atMs: this.schedule.nowMs, process: by });

@@ -32,7 +32,7 @@ grant usage on sequence leasehold.lease_tokens to leasehold_worker;
 grant select on sequence leasehold.lease_tokens to leasehold_worker, leasehold_viewer, leasehold_operator;
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
-  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.assert_not_superseded(text, bigint), leasehold.over_budget(int[], int[], int, int),
+  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.refuse_claim(text, bigint, boolean), leasehold.over_budget(int[], int[], int, int),
   leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),

@@ -175,12 +175,17 @@ begin
 end
 $$;
 
--- Two processes of one id would take each other's rows for their own. The one that registered later has the higher generation, and the other is out.
-create or replace function leasehold.assert_not_superseded(p_worker text, p_generation bigint) returns void
+-- For a worker that its row refuses. Two processes of one id would take each other's rows for their own: the one that registered later has the higher generation, and the other is
+-- out. One that has not been seen for its TTL is about to be marked dead; a claim of its that was long on its way would be taken over at once.
+create or replace function leasehold.refuse_claim(p_worker text, p_generation bigint, p_is_replaced boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'worker % of generation % was replaced by another process of its id', p_worker, p_generation
-    using errcode = '55000', hint = 'Two processes must never share an id. This one has to stop, or to register again.';
+  if p_is_replaced then
+    raise exception 'worker % of generation % was replaced by another process of its id', p_worker, p_generation
+      using errcode = '55000', hint = 'Two processes must never share an id. This one has to stop, or to register again.';
+  end if;
+  raise exception 'worker % was not seen for its TTL', p_worker
+    using errcode = '55000', hint = 'It has to beat before it may claim.';
 end
 $$;
 

@@ -131,14 +131,14 @@ create or replace function leasehold.inbox_recover(p_ids uuid[], p_payers uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 declare
   v_count int;
-  v_started_at timestamptz := (select w.started_at from leasehold.workers w where w.id = p_worker);
+  v_first_token bigint := (select w.first_token from leasehold.workers w where w.id = p_worker);
 begin
   with lost as materialized (
     select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
            p.pays and j.attempts >= j.max_attempts as dies
     from leasehold.inbox j cross join lateral (
       select j.id = any(p_payers) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
-        and coalesce(j.claimed_at >= v_started_at, false)) as pays) p
+        and coalesce(j.lease_generation > v_first_token, false)) as pays) p
     where j.id = any(p_ids) and j.status = 'processing'
       and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
            or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))

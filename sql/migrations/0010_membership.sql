@@ -2,7 +2,8 @@
 --
 -- Who is alive. One row of `workers` per process; src/membership/README.md is the essay. The rows decide, by this database's clock:
 --
---   register   upsert; the generation rises, so an older process of the same id finds out that it was replaced
+--   register   upsert; the generation rises, so an older process of the same id finds out that it was replaced, and then can't register again: the
+--              row has another incarnation
 --   beat       every heartbeat, only under one's own generation and while not marked dead
 --   leave      draining at once (out of every ring), dead with left_at when nothing is in hand any more
 --   mark       dead: not seen for its TTL (whoever lists the members marks), session gone (watch_workers), or evicted by a person
@@ -15,6 +16,8 @@
 alter table leasehold.workers add column if not exists queues text[] not null default '{}';      -- what it works on
 alter table leasehold.workers add column if not exists has_session boolean not null default false; -- it holds its session lock
 alter table leasehold.workers add column if not exists is_watcher boolean not null default false; -- it was elected to look after sessions
+alter table leasehold.workers add column if not exists incarnation text;                          -- which process of this id it is: drawn when it starts
+alter table leasehold.workers add column if not exists first_token bigint;                        -- drawn at its first beat: what earlier processes of this id claimed has a lower one
 alter table leasehold.workers add column if not exists left_at timestamptz;                       -- it left in good order, with nothing in hand
 
 -- Which ring spreads the buckets of a queue. Stored, so that all workers agree.

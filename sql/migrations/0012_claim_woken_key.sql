@@ -64,6 +64,8 @@ begin
     perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
   end if;
   lease_generation := nextval('leasehold.lease_tokens');
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,

@@ -33,6 +33,8 @@ begin
   attempts := 0; crashes := 0; seq := leasehold.inbox_next_due(p_buckets, v_now);
   if w.tids is null then return next; return; end if;
   lease_generation := nextval('leasehold.lease_tokens');
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,

@@ -1,18 +1,20 @@
 -- Membership: who is alive. What the rows mean: migration 0010. Small table, never on a job's path; every write names its generation.
 
 -- name: register_worker
--- Locks the worker's row, by workers_pkey. A repetition raises the generation once more, which harms nobody.
+-- Locks the worker's row, by workers_pkey. A repetition raises the generation once more, which harms nobody. A process that starts takes its id from whoever has it; one that
+-- registers again (not is_new) does so only while nobody has taken it, otherwise there is no row.
 -- nullable: now, region
 -- row: generation bigint
 with registered as (
-  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, ttl, queues, has_session, metadata)
+  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, ttl, queues, has_session, metadata, incarnation)
   select :id::text, :hostname::text, :pid::int, :region::text, 'alive', t.now, t.now, :ttl_ms::float8 * interval '1 ms',
-         :queues::text[], :has_session::boolean, :metadata::jsonb
+         :queues::text[], :has_session::boolean, :metadata::jsonb, :incarnation::text
   from (select coalesce(:now::timestamptz, clock_timestamp()) as now) t
   on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
     started_at = case when :is_new::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
-    wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
-    metadata = excluded.metadata
+    first_token = case when not :is_new::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
+    metadata = excluded.metadata, incarnation = excluded.incarnation
+    where :is_new::boolean or w.incarnation = excluded.incarnation
   returning w.id, w.generation
 ), told as materialized (
   select pg_notify('leasehold_ring', 'joined') from registered
@@ -23,15 +25,15 @@ select r.generation from registered r cross join told;
 -- Locks the worker's row, by workers_pkey. Accepted only under the caller's generation and while not marked dead; the row as it
 -- was says why not. Carries the queues too, so that a change that could not be told heals.
 -- nullable: now
--- row: accepted boolean, generation bigint?, status text?
+-- row: accepted boolean, incarnation text?
 with beaten as (
   update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = :has_session::boolean,
     queues = :queues::text[], status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
-    metadata = :metadata::jsonb
+    metadata = :metadata::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
   where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
   returning w.id
 )
-select exists (select 1 from beaten) as accepted, w.generation, w.status
+select exists (select 1 from beaten) as accepted, w.incarnation
 from (select 1) one left join leasehold.workers w on w.id = :id::text;
 
 -- name: change_worker_queues

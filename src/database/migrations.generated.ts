@@ -185,12 +185,17 @@ begin
 end
 $$;
 
--- Two processes of one id would take each other's rows for their own. The one that registered later has the higher generation, and the other is out.
-create or replace function leasehold.assert_not_superseded(p_worker text, p_generation bigint) returns void
+-- For a worker that its row refuses. Two processes of one id would take each other's rows for their own: the one that registered later has the higher generation, and the other is
+-- out. One that has not been seen for its TTL is about to be marked dead; a claim of its that was long on its way would be taken over at once.
+create or replace function leasehold.refuse_claim(p_worker text, p_generation bigint, p_is_replaced boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'worker % of generation % was replaced by another process of its id', p_worker, p_generation
-    using errcode = '55000', hint = 'Two processes must never share an id. This one has to stop, or to register again.';
+  if p_is_replaced then
+    raise exception 'worker % of generation % was replaced by another process of its id', p_worker, p_generation
+      using errcode = '55000', hint = 'Two processes must never share an id. This one has to stop, or to register again.';
+  end if;
+  raise exception 'worker % was not seen for its TTL', p_worker
+    using errcode = '55000', hint = 'It has to beat before it may claim.';
 end
 $$;
 
@@ -451,14 +456,14 @@ create or replace function leasehold.inbox_recover(p_ids uuid[], p_payers uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 declare
   v_count int;
-  v_started_at timestamptz := (select w.started_at from leasehold.workers w where w.id = p_worker);
+  v_first_token bigint := (select w.first_token from leasehold.workers w where w.id = p_worker);
 begin
   with lost as materialized (
     select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
            p.pays and j.attempts >= j.max_attempts as dies
     from leasehold.inbox j cross join lateral (
       select j.id = any(p_payers) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
-        and coalesce(j.claimed_at >= v_started_at, false)) as pays) p
+        and coalesce(j.lease_generation > v_first_token, false)) as pays) p
     where j.id = any(p_ids) and j.status = 'processing'
       and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
            or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))
@@ -1057,7 +1062,8 @@ begin
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
-  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   for v_round in 1..3 loop -- give back, check, take
     select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
@@ -1100,6 +1106,9 @@ begin
   end if;
 
   v_token := nextval('leasehold.lease_tokens');
+  -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   return query select * from leasehold.inbox_rest(w.retries_left, v_busy, case when cardinality(w.tids) < p_limit
     then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
@@ -1191,7 +1200,8 @@ begin
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
-  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   if p_limit < 1 then
     v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
     if v_lost is not null then
@@ -1252,6 +1262,9 @@ begin
   end if;
 
   v_token := nextval('leasehold.lease_tokens');
+  -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   return query select * from leasehold.inbox_rest(v_left, 0, case when cardinality(w.tids) < p_limit then leasehold.inbox_next_due(p_buckets, v_now) end,
     v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
@@ -1424,7 +1437,8 @@ revoke all on all functions in schema leasehold from public;
 --
 -- Who is alive. One row of \`workers\` per process; src/membership/README.md is the essay. The rows decide, by this database's clock:
 --
---   register   upsert; the generation rises, so an older process of the same id finds out that it was replaced
+--   register   upsert; the generation rises, so an older process of the same id finds out that it was replaced, and then can't register again: the
+--              row has another incarnation
 --   beat       every heartbeat, only under one's own generation and while not marked dead
 --   leave      draining at once (out of every ring), dead with left_at when nothing is in hand any more
 --   mark       dead: not seen for its TTL (whoever lists the members marks), session gone (watch_workers), or evicted by a person
@@ -1437,6 +1451,8 @@ revoke all on all functions in schema leasehold from public;
 alter table leasehold.workers add column if not exists queues text[] not null default '{}';      -- what it works on
 alter table leasehold.workers add column if not exists has_session boolean not null default false; -- it holds its session lock
 alter table leasehold.workers add column if not exists is_watcher boolean not null default false; -- it was elected to look after sessions
+alter table leasehold.workers add column if not exists incarnation text;                          -- which process of this id it is: drawn when it starts
+alter table leasehold.workers add column if not exists first_token bigint;                        -- drawn at its first beat: what earlier processes of this id claimed has a lower one
 alter table leasehold.workers add column if not exists left_at timestamptz;                       -- it left in good order, with nothing in hand
 
 -- Which ring spreads the buckets of a queue. Stored, so that all workers agree.
@@ -1720,6 +1736,8 @@ begin
     perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
   end if;
   lease_generation := nextval('leasehold.lease_tokens');
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
@@ -1778,6 +1796,8 @@ begin
   attempts := 0; crashes := 0; seq := leasehold.inbox_next_due(p_buckets, v_now);
   if w.tids is null then return next; return; end if;
   lease_generation := nextval('leasehold.lease_tokens');
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
@@ -1829,7 +1849,7 @@ grant usage on sequence leasehold.lease_tokens to leasehold_worker;
 grant select on sequence leasehold.lease_tokens to leasehold_worker, leasehold_viewer, leasehold_operator;
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
-  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.assert_not_superseded(text, bigint), leasehold.over_budget(int[], int[], int, int),
+  leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.refuse_claim(text, bigint, boolean), leasehold.over_budget(int[], int[], int, int),
   leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),

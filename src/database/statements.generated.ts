@@ -322,41 +322,42 @@ from t, pages p, seen s on conflict do nothing`,
 
 /** sql/statements/membership.sql */
 export const registerWorker: Statement<
-  { readonly id: string; readonly hostname: string; readonly pid: number; readonly region: string | null; readonly ttlMs: number; readonly queues: readonly string[]; readonly hasSession: boolean; readonly metadata: string; readonly now: Date | null; readonly isNew: boolean },
+  { readonly id: string; readonly hostname: string; readonly pid: number; readonly region: string | null; readonly ttlMs: number; readonly queues: readonly string[]; readonly hasSession: boolean; readonly metadata: string; readonly incarnation: string; readonly now: Date | null; readonly isNew: boolean },
   { readonly generation: string }
 > = {
   name: "register_worker",
   text: `with registered as (
-  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, ttl, queues, has_session, metadata)
+  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, ttl, queues, has_session, metadata, incarnation)
   select $1::text, $2::text, $3::int, $4::text, 'alive', t.now, t.now, $5::float8 * interval '1 ms',
-         $6::text[], $7::boolean, $8::jsonb
-  from (select coalesce($9::timestamptz, clock_timestamp()) as now) t
+         $6::text[], $7::boolean, $8::jsonb, $9::text
+  from (select coalesce($10::timestamptz, clock_timestamp()) as now) t
   on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
-    started_at = case when $10::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
-    wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
-    metadata = excluded.metadata
+    started_at = case when $11::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
+    first_token = case when not $11::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
+    metadata = excluded.metadata, incarnation = excluded.incarnation
+    where $11::boolean or w.incarnation = excluded.incarnation
   returning w.id, w.generation
 ), told as materialized (
   select pg_notify('leasehold_ring', 'joined') from registered
 )
 select r.generation from registered r cross join told`,
-  parameters: ["id", "hostname", "pid", "region", "ttlMs", "queues", "hasSession", "metadata", "now", "isNew"],
+  parameters: ["id", "hostname", "pid", "region", "ttlMs", "queues", "hasSession", "metadata", "incarnation", "now", "isNew"],
 };
 
 /** sql/statements/membership.sql */
 export const beatWorker: Statement<
   { readonly now: Date | null; readonly hasSession: boolean; readonly queues: readonly string[]; readonly metadata: string; readonly id: string; readonly generation: bigint },
-  { readonly accepted: boolean; readonly generation: string | null; readonly status: string | null }
+  { readonly accepted: boolean; readonly incarnation: string | null }
 > = {
   name: "beat_worker",
   text: `with beaten as (
   update leasehold.workers w set last_seen_at = coalesce($1::timestamptz, clock_timestamp()), has_session = $2::boolean,
     queues = $3::text[], status = case when cardinality($3::text[]) = 0 then 'draining' else 'alive' end,
-    metadata = $4::jsonb
+    metadata = $4::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
   where w.id = $5::text and w.generation = $6::bigint and w.status <> 'dead'
   returning w.id
 )
-select exists (select 1 from beaten) as accepted, w.generation, w.status
+select exists (select 1 from beaten) as accepted, w.incarnation
 from (select 1) one left join leasehold.workers w on w.id = $5::text`,
   parameters: ["now", "hasSession", "queues", "metadata", "id", "generation"],
 };

@@ -27,16 +27,15 @@ export function heartbeat(
     name: "heartbeat",
     async run() {
       const startedAtMs = seams.clock.monotonicMs();
-      const answer = await record.beat(parts.load());
+      let answer = await record.beat(parts.load());
+      if (answer !== "accepted") trust.shut();
+      if (answer === "dead") {
+        parts.onMarkedDead();
+        if (!(await record.register(parts.load(), "it was marked dead"))) answer = "superseded";
+      }
       if (answer === "superseded") {
-        trust.shut();
         parts.onSuperseded();
         return Number.POSITIVE_INFINITY;
-      }
-      if (answer === "dead") {
-        trust.shut();
-        parts.onMarkedDead();
-        await record.register(parts.load(), "it was marked dead");
       }
       const wasOpen = trust.isOpen();
       trust.extend(startedAtMs);

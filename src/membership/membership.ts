@@ -169,8 +169,12 @@ export class Membership {
     this.record.hasSession = this.#session.isLocked;
     if (this.#mustRegister) {
       const startedAtMs = this.#clock.monotonicMs();
-      await this.record.register(this.#load(), "its session is new");
+      const isRegistered = await this.record.register(this.#load(), "its session is new");
       this.#mustRegister = false;
+      if (!isRegistered) {
+        this.#heartbeat.wake(); // It finds out that somebody else has the id.
+        return Number.POSITIVE_INFINITY;
+      }
       this.trust.extend(startedAtMs);
       this.#watch.wake();
       this.#ring.wake();

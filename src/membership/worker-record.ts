@@ -11,6 +11,7 @@ import type { Events } from "../events.js";
 import { InTurn } from "../runtime/in-turn.js";
 import type { Clock } from "../seams/clock.js";
 import type { Query } from "../seams/database.js";
+import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
 import type { MemberSettings } from "./member-settings.js";
 
@@ -18,6 +19,7 @@ export interface RecordSeams {
   readonly database: GuardedDatabase;
   readonly bind: Binder;
   readonly clock: Clock;
+  readonly random: Random;
   readonly events: Events;
 }
 
@@ -30,22 +32,27 @@ export interface Load {
 
 export type BeatAnswer = "accepted" | "dead" | "superseded";
 
-/** This process's row in the registry. Every write names the generation it was registered under. */
+const incarnationBytes = 12;
+
+/**
+ * This process's row in the registry. Every write names the generation it was registered under. Which process of this id the row stands for says its incarnation: what another
+ * process of the id has taken can't be registered again by the one it was taken from.
+ */
 export class WorkerRecord {
   readonly settings: MemberSettings;
   readonly #seams: RecordSeams;
   readonly #queues = new Set<string>();
   #generation = 0n;
+  #incarnation = "";
   #isNew = true;
-  /** A registration whose answer never came: a higher generation may be our own. */
-  #isInDoubt = false;
-  /** Writes that concern the generation go one after another: a registration whose answer was lost must not look like somebody else's. */
+  /** Writes that concern the generation go one after another. */
   readonly #turn = new InTurn();
   hasSession = false;
 
   constructor(seams: RecordSeams, settings: MemberSettings) {
     this.#seams = seams;
     this.settings = settings;
+    this.#beginAnew();
   }
 
   get generation(): bigint {
@@ -66,9 +73,9 @@ export class WorkerRecord {
     this.#queues.add(queue);
   }
 
-  /** Enters the registry, or enters it again: the generation rises and the row is alive whatever it was. */
-  async register(load: Load, why: string): Promise<void> {
-    await this.#turn.run(() => this.#register(load, why));
+  /** Enters the registry, or enters it again: the generation rises and the row is alive whatever it was. False when it has become another process's row. */
+  async register(load: Load, why: string): Promise<boolean> {
+    return await this.#turn.run(() => this.#register(load, why));
   }
 
   async beat(load: Load): Promise<BeatAnswer> {
@@ -80,10 +87,9 @@ export class WorkerRecord {
     return await this.#turn.run(() => this.#changeQueues(change));
   }
 
-  async #register(load: Load, why: string): Promise<void> {
+  async #register(load: Load, why: string): Promise<boolean> {
     const { database, bind, clock, events } = this.#seams;
     const { id, hostname, pid, region, ttlMs } = this.settings;
-    this.#isInDoubt = true;
     const [row] = await database.run(
       this.#timely(
         bind(registerWorker, {
@@ -95,16 +101,18 @@ export class WorkerRecord {
           queues: [...this.#queues],
           hasSession: this.hasSession,
           isNew: this.#isNew,
+          incarnation: this.#incarnation,
           metadata: JSON.stringify(load),
           now: clock.databaseNow(),
         }),
       ),
     );
-    this.#isInDoubt = false;
+    if (row === undefined) return false;
     this.#isNew = false;
-    this.#generation = BigInt(row?.generation ?? 0);
+    this.#generation = BigInt(row.generation);
     const { generation, hasSession } = this;
     events.emit("worker:registered", { workerId: id, generation, hasSession, why });
+    return true;
   }
 
   async #beat(load: Load): Promise<BeatAnswer> {
@@ -122,8 +130,8 @@ export class WorkerRecord {
       ),
     );
     if (row?.accepted === true) return "accepted";
-    const stored = BigInt(row?.generation ?? 0);
-    return stored > this.#generation && !this.#isInDoubt ? "superseded" : "dead";
+    const stored = row?.incarnation ?? this.#incarnation;
+    return stored === this.#incarnation ? "dead" : "superseded";
   }
 
   async #changeQueues(change: { readonly add?: string; readonly remove?: string }): Promise<boolean> {
@@ -152,12 +160,17 @@ export class WorkerRecord {
     const { bind, clock, database } = this.#seams;
     const { id } = this.settings;
     this.#queues.clear();
-    this.#isNew = true;
+    this.#beginAnew();
     await database.run(
       this.#timely(
         bind(deregisterWorker, { id, generation: this.#generation, isClean, now: clock.databaseNow() }),
       ),
     );
+  }
+
+  #beginAnew(): void {
+    this.#isNew = true;
+    this.#incarnation = Buffer.from(this.#seams.random.bytes(incarnationBytes)).toString("hex");
   }
 
   /** A write that takes longer than a good part of the TTL is no sign of life; its loop tries again. */

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { setup } from "../support/world.js";
+
+/**
+ * Found by the simulation (seeds 69 and 269 of its second version). A worker takes rows that carry its name under a token it does not know for a claim of its own whose answer was
+ * lost, and gives their attempt back. Whether they are its own was told by comparing times, and two processes of one id could claim and register at the same time.
+ */
+test.each(["key", "none"] as const)(
+  "what an earlier process of this id claimed counts as started, what this one claimed does not (order %s)",
+  async (order) => {
+    const world = await setup();
+    const inbox = await world.queue("inbox", { order, buckets: 1 });
+    await inbox.enqueue("work", 1);
+    await world.sql(
+      "insert into leasehold.workers (id, queues, generation, first_token) values ('a', '{inbox}', 1, 0)",
+    );
+    const claim = async (generation: number): Promise<unknown> => {
+      const [job] = await world.sql(
+        `select attempts, coalesce(crashes, 0) as crashes from leasehold.inbox_claim('a', array[0], null, 5, 5, 5, 1, 60000, '{}', null, null, null, null, ${generation})
+         where id is not null`,
+      );
+      return job;
+    };
+    expect(await claim(1)).toEqual({ attempts: 1, crashes: 0 });
+    expect(await claim(1)).toEqual({ attempts: 1, crashes: 0 }); // Its answer was lost.
+    await world.sql("update leasehold.workers set generation = 2, first_token = null");
+    expect(await claim(2)).toEqual({ attempts: 2, crashes: 1 }); // Another process of the id, which has not beaten yet.
+    await world.sql(
+      "update leasehold.workers set generation = 3, first_token = nextval('leasehold.lease_tokens')",
+    );
+    expect(await claim(3)).toEqual({ attempts: 3, crashes: 2 });
+    expect(await claim(3)).toEqual({ attempts: 3, crashes: 2 });
+  },
+);
+
+/** Found by seed 170: a claim that was long on its way took rows for a worker that was marked dead the next moment, and they were taken from it at once. */
+test.each(["key", "none"] as const)(
+  "a worker that was not seen for its TTL claims nothing (order %s)",
+  async (order) => {
+    const world = await setup();
+    const inbox = await world.queue("inbox", { order, buckets: 1 });
+    await inbox.enqueue("work", 1);
+    await world.sql(
+      "insert into leasehold.workers (id, queues, last_seen_at, ttl) values ('a', '{inbox}', now() - interval '31 s', '30 s')",
+    );
+    const claim =
+      "leasehold.inbox_claim('a', array[0], null, 5, 5, 5, 1, 60000, '{}', null, null, null, null, 1)";
+    const refused = { code: "55000", message: expect.stringMatching(/not seen for its TTL/) };
+    await expect(world.sql(`select * from ${claim}`)).rejects.toMatchObject(refused);
+    await world.sql("update leasehold.workers set last_seen_at = now()");
+    expect(await world.sql(`select id from ${claim} where id is not null`)).toHaveLength(1);
+  },
+);
