@@ -79,6 +79,13 @@ export const safeguardsInCode: readonly Safeguard[] = [
     caughtBy: { tests: ["test/worker/membership.test.ts"] },
   },
   {
+    name: "a claim that met a lock is tried again",
+    file: "src/work/claim.ts",
+    from: "repeatsWhenLocked: true",
+    to: "repeatsWhenLocked: false",
+    caughtBy: { tests: ["test/regression/0020-claim-outlasts-a-locked-table.test.ts"] },
+  },
+  {
     name: "hostile errors are made storable",
     file: "src/work/json.ts",
     from: '  return text.slice(0, defaults.errorTextMax).toWellFormed().replaceAll("\\u0000", "\\ufffd");',

@@ -5,6 +5,9 @@ const claimCall = "sql/migrations/0006_claim_key_call.sql";
 const complete = "sql/migrations/0011_complete.sql";
 const settle = "sql/statements/settle.sql";
 const membership = "sql/statements/membership.sql";
+/** What a claim asks of the worker's row. */
+const look =
+  "  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k\n    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));\n";
 
 export const safeguardsInSql: readonly Safeguard[] = [
   {
@@ -134,11 +137,39 @@ export const safeguardsInSql: readonly Safeguard[] = [
     caughtBy: { tests: ["test/regression/0017-outcomes-that-were-not-told.test.ts"] },
   },
   {
-    name: "a process that another of its id has replaced may not claim",
+    name: "a process that another of its id has replaced gives nothing back",
     file: claimCall,
-    from: "  perform leasehold.assert_not_superseded(p_worker, p_generation) from leasehold.workers k where k.id = p_worker and k.generation > p_generation;\n",
-    to: "",
+    from: `  if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;\n${look}`,
+    to: "  if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;\n",
     caughtBy: { tests: ["test/regression/0019-replaced-process-claims-nothing.test.ts"] },
+  },
+  {
+    name: "a process that another of its id replaces while it claims takes nothing",
+    file: claimCall,
+    from: `so he can tell these rows from his own.\n${look}`,
+    to: "so he can tell these rows from his own.\n",
+    caughtBy: { tests: ["test/regression/0022-rows-of-a-predecessor-pay.test.ts"] },
+  },
+  {
+    name: "a process whose id was taken does not take it back",
+    file: membership,
+    from: "    where :is_new::boolean or w.incarnation = excluded.incarnation\n",
+    to: "",
+    caughtBy: { tests: ["test/worker/membership.test.ts"] },
+  },
+  {
+    name: "what an earlier process of this id claimed counts as started",
+    file: "sql/migrations/0003_queue.sql",
+    from: "        and coalesce(j.lease_generation > v_first_token, false)) as pays) p",
+    to: "        and true) as pays) p",
+    caughtBy: { tests: ["test/regression/0022-rows-of-a-predecessor-pay.test.ts"] },
+  },
+  {
+    name: "a row that may not be claimed takes no place from retries",
+    file: claim,
+    from: "        if v_retries >= p_retries or (h.crashes >= 2 and v_suspects >= p_suspects) then",
+    to: "        if h.crashes >= 2 then v_retries := v_retries + 1; end if;\n        if v_retries >= p_retries or (h.crashes >= 2 and v_suspects >= p_suspects) then",
+    caughtBy: { tests: ["test/regression/0021-suspect-takes-no-place.test.ts"] },
   },
   {
     name: "the rest of a run goes back with its first row",
@@ -166,24 +197,14 @@ export const safeguardsInSql: readonly Safeguard[] = [
     file: "sql/migrations/0004_enqueue.sql",
     from: "        and not exists (select 1 from leasehold.receipts r where r.id = any(g.earlier) and r.id is distinct from p_own)\n",
     to: "",
-    caughtBy: {
-      tests: [
-        "test/contention/ambiguous-commit.test.ts",
-        "test/regression/0014-resend-beside-a-worker.test.ts",
-      ],
-    },
+    caughtBy: { tests: ["test/database/resend.test.ts"] },
   },
   {
     name: "a resend takes back what was archived meanwhile",
     file: "sql/migrations/0004_enqueue.sql",
     from: "    if v_resend then\n",
     to: "    if false then\n",
-    caughtBy: {
-      tests: [
-        "test/contention/ambiguous-commit.test.ts",
-        "test/regression/0014-resend-beside-a-worker.test.ts",
-      ],
-    },
+    caughtBy: { tests: ["test/database/resend.test.ts"] },
   },
   {
     name: "the slots of strict queues",
@@ -202,8 +223,8 @@ export const safeguardsInSql: readonly Safeguard[] = [
   {
     name: "the generation in the heartbeat",
     file: membership,
-    from: "    metadata = :metadata::jsonb\n  where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'",
-    to: "    metadata = :metadata::jsonb\n  where w.id = :id::text and w.status <> 'dead'",
+    from: "nextval('leasehold.lease_tokens'))\n  where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'",
+    to: "nextval('leasehold.lease_tokens'))\n  where w.id = :id::text and w.status <> 'dead'",
     caughtBy: { tests: ["test/worker/membership.test.ts"] },
   },
   {

@@ -15,6 +15,7 @@ const help = `npm run safeguards -- [options]
 Takes out one safeguard at a time, in a copy of this tree, and runs the tests or seeds that must notice. Each must be caught. Takes about a quarter of an hour.
 
   --only TEXT     those whose name has this in it
+  --seeds N       so many seeds of the simulation instead of what must notice: shows what the simulation sees, and fails for none
   --list          their names, and what must notice
   --json          one line of JSON for each
   --help          this text
@@ -34,12 +35,17 @@ interface Verdict {
 
 async function main(): Promise<number> {
   const flag = { type: "boolean" } as const;
-  const { values } = parseArgs({ options: { only: { type: "string" }, list: flag, json: flag, help: flag } });
+  const { values } = parseArgs({
+    options: { only: { type: "string" }, seeds: { type: "string" }, list: flag, json: flag, help: flag },
+  });
   if (values.help === true) {
     say(help);
     return 0;
   }
-  const chosen = all.filter((one) => one.name.includes(values.only ?? ""));
+  const seedCount = values.seeds === undefined ? null : seedCountOf(values.seeds);
+  const chosen = all
+    .filter((one) => one.name.includes(values.only ?? ""))
+    .map((one) => (seedCount === null ? one : { ...one, caughtBy: { seeds: seedCount } }));
   if (values.list === true) {
     for (const { name, caughtBy } of chosen)
       say(`${name}: ${"tests" in caughtBy ? caughtBy.tests.join(", ") : `${caughtBy.seeds} seeds`}`);
@@ -57,10 +63,17 @@ async function main(): Promise<number> {
     }
     const missed = verdicts.filter((verdict) => verdict.caughtBy === null).length;
     say(`${verdicts.length - missed} of ${verdicts.length} safeguards are caught when they are taken out`);
-    return missed === 0 ? 0 : 1;
+    return missed === 0 || seedCount !== null ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function seedCountOf(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1)
+    throw new Error(`--seeds takes a whole number from 1, not ${text}.`);
+  return count;
 }
 
 function line({ name, caughtBy, seconds }: Verdict, place: string): string {

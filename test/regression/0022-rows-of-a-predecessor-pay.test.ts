@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { openTransaction, untilBlockedBy } from "../support/claims.js";
 import { setup } from "../support/world.js";
 
 /**
@@ -51,3 +52,23 @@ test.each(["key", "none"] as const)(
     expect(await world.sql(`select id from ${claim} where id is not null`)).toHaveLength(1);
   },
 );
+
+test("a process that is replaced in the middle of its claim takes nothing", async () => {
+  const world = await setup();
+  const inbox = await world.queue("inbox", { order: "key", buckets: 1 });
+  await inbox.enqueue("work", 1);
+  await world.sql("insert into leasehold.workers (id, queues, first_token) values ('a', '{inbox}', 0)");
+  await world.sql("insert into leasehold.inbox_turns (partition_bucket, turn) values (0, 7)");
+  const person = await openTransaction(world);
+  await person.tx.query(`select 1 from ${world.schema}.inbox_turns for update`);
+  // It has looked at its row in the registry, and waits for a moment before it takes anything.
+  const claiming = world
+    .sql(
+      "select id from leasehold.inbox_claim('a', array[0], null, 5, 5, 5, 1, 60000, '{}', null, null, null, array[7::bigint], 1)",
+    )
+    .catch((error: unknown) => error);
+  await untilBlockedBy(world, person.pid);
+  await world.sql("update leasehold.workers set generation = 2");
+  await person.commit();
+  expect(await claiming).toMatchObject({ code: "55000", message: expect.stringMatching(/replaced/) });
+});
