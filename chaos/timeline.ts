@@ -17,8 +17,12 @@ export function timeline(history: History, figures: Figures): string {
   const workers = [...new Set(faults.map(({ process }) => workerOf(process)))].sort();
   const parts: string[] = [];
   let y = 30;
+  const colourOf = (worker: string): string =>
+    colours[workers.filter((one) => one !== "*").indexOf(worker) % colours.length] ?? "#000";
   for (const worker of workers) {
-    parts.push(label(worker === "*" ? "server" : `worker ${worker}`, y + 13));
+    parts.push(
+      worker === "*" ? label("server", y + 13) : label(`worker ${worker}`, y + 13, colourOf(worker)),
+    );
     parts.push(
       ...spans(
         faults.filter(({ process }) => workerOf(process) === worker),
@@ -40,16 +44,8 @@ export function timeline(history: History, figures: Figures): string {
   y += 26;
   parts.push(label("buckets owned", y + 10));
   const owned = history.entries.filter((entry): entry is EntryOf<"owned"> => entry.is === "owned");
-  for (const [n, worker] of workers.filter((one) => one !== "*").entries())
-    parts.push(
-      steps(owned, {
-        worker,
-        x,
-        y,
-        max: history.settings.buckets,
-        colour: colours[n % colours.length] ?? "#000",
-      }),
-    );
+  for (const worker of workers.filter((one) => one !== "*"))
+    parts.push(steps(owned, { worker, x, y, max: history.settings.buckets, colour: colourOf(worker) }));
   y += chartHeight + 20;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" font-family="sans-serif" font-size="11">
 <rect width="${width}" height="${y}" fill="#ffffff"/>
@@ -63,8 +59,8 @@ function workerOf(process: string): string {
   return process.split("#")[0] ?? process;
 }
 
-function label(text: string, y: number): string {
-  return `<text x="8" y="${y}">${text}</text>`;
+function label(text: string, y: number, colour = "#000"): string {
+  return `<text x="8" y="${y}" fill="${colour}">${text}</text>`;
 }
 
 interface Place {
@@ -89,6 +85,11 @@ function spans(
     const name = `${fault.process} ${fault.what}`;
     if (fault.state === "hit") open.set(name, fault);
     else if (fault.state === "gone") {
+      for (const [begunName, begun] of open) {
+        if (begun.process !== fault.process) continue;
+        draw(begun, fault.atMs);
+        open.delete(begunName);
+      }
       const at = place.x(fault.atMs).toFixed(1);
       drawn.push(
         `<path d="M ${at} ${place.y + 2} v ${laneHeight - 4}" stroke="#a01818" stroke-width="2"><title>${fault.process}: ${fault.what}</title></path>`,

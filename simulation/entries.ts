@@ -98,7 +98,13 @@ interface Looked extends Happened {
   readonly process: string;
 }
 
-export type Entry = Move | Archived | Registered | Sent | Handled | Effect | Fault | Owned | Looked;
+/** The queue was paused, or goes on. */
+interface Paused extends Happened {
+  readonly is: "paused";
+  readonly isPaused: boolean;
+}
+
+export type Entry = Move | Archived | Registered | Sent | Handled | Effect | Fault | Owned | Looked | Paused;
 
 /** An entry of one sort, such as EntryOf<"fault">. */
 export type EntryOf<I extends Entry["is"]> = Extract<Entry, { readonly is: I }>;

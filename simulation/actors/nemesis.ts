@@ -12,6 +12,8 @@ export class Nemesis {
   readonly #plan: Plan;
   readonly #fleet: Fleet;
   readonly #dice: Dice;
+  /** How many faults of a sort a process suffers from at a time: the last to end ends them. */
+  readonly #lasting = new Map<string, number>();
   #isCalm = false;
   #isOver = false;
   #faults = 0;
@@ -151,7 +153,12 @@ export class Nemesis {
   #during(member: WorkerMember, what: string, ms: number, end: () => void): void {
     const { name } = member.process;
     this.#world.hit(name, what);
+    const fault = `${name} ${what}`;
+    this.#lasting.set(fault, (this.#lasting.get(fault) ?? 0) + 1);
     this.#world.schedule.after(ms, () => {
+      const others = (this.#lasting.get(fault) ?? 0) - 1;
+      this.#lasting.set(fault, others);
+      if (others > 0 && !this.#isCalm) return;
       end();
       this.#world.healed(name, what);
     });

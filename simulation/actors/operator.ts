@@ -13,7 +13,6 @@ export class Operator {
   readonly #dice: Dice;
   readonly #member: Member;
   #isCalm = false;
-  #isResumed = false;
 
   constructor(world: World, plan: Plan, parts: { readonly fleet: Fleet; readonly dice: Dice }) {
     this.#world = world;
@@ -81,8 +80,9 @@ export class Operator {
   }
 
   async #tidyUp(queue: Queue): Promise<void> {
-    if (!this.#isResumed) await queue.resume();
-    this.#isResumed = true;
+    // Also a pause that was long on its way.
+    if (this.#world.history.findLast((entry) => entry.is === "paused")?.isPaused === true)
+      await queue.resume();
     if (this.#plan.variant.options.onDeadLetter === "park")
       await queue.discard({ status: "dead_letter", reason: "at the end" });
   }

@@ -38,7 +38,7 @@ export function planOf(seed: number, dice: Dice): Plan {
     workers: dice.whole(2, 4),
     producers: dice.whole(1, 3),
     keys: dice.whole(1, 6),
-    jobsPerProducer: dice.whole(8, 24),
+    jobsPerProducer: dice.whole(6, 16),
     concurrency: dice.whole(1, 4),
     leaseMs: dice.pick([1_000, 2_000, 5_000]),
     heartbeatMs,

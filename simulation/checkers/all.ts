@@ -9,10 +9,12 @@ import { inTime } from "./in-time.js";
 import { keyOrder } from "./key-order.js";
 import { legalMoves } from "./legal-moves.js";
 import { noOverlap } from "./no-overlap.js";
+import { nobodyForgotten } from "./nobody-forgotten.js";
 import { nothingLost } from "./nothing-lost.js";
 import { oneHolder } from "./one-holder.js";
 import { onePerIdempotencyKey } from "./one-per-idempotency-key.js";
 import { ownedBuckets } from "./owned-buckets.js";
+import { pauseKept } from "./pause-kept.js";
 import { risingTokens } from "./rising-tokens.js";
 
 export const checkers: readonly Checker[] = [
@@ -30,6 +32,8 @@ export const checkers: readonly Checker[] = [
   archiveComplete,
   ownedBuckets,
   fewVainLooks,
+  pauseKept,
+  nobodyForgotten,
   allDone,
 ];
 

@@ -6,6 +6,7 @@ const passing = "bad weather";
 /** Who is well, as the faults are read one after another. A fault of "*" hits everybody. */
 export class FaultsOf {
   readonly #faults = new Map<string, Set<string>>();
+  readonly #gone = new Set<string>();
   readonly #lastAtMs = new Map<string, number>();
 
   apply({ process, what, state, atMs }: EntryOf<"fault">): void {
@@ -13,11 +14,17 @@ export class FaultsOf {
     this.#faults.set(process, open);
     if (state === "ok") open.delete(what);
     else open.add(what);
+    if (state === "gone") this.#gone.add(process);
     this.#lastAtMs.set(process, atMs);
   }
 
   isWell(process: string): boolean {
     return this.#open(process, [passing]) === 0 && this.#open("*", [passing]) === 0;
+  }
+
+  /** Nothing is wrong with anybody who is not gone, not even with a call. */
+  get isEverybodyWell(): boolean {
+    return [...this.#faults].every(([process, open]) => open.size === 0 || this.#gone.has(process));
   }
 
   /** True when something was wrong with it, or with all, at that time or after it. */

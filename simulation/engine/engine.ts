@@ -3,7 +3,7 @@ import { connect } from "../../src/index.js";
 import type { Query } from "../../src/seams/database.js";
 import type { Entry } from "../entries.js";
 import { entryOf, lasting, type Recorded } from "./recorded.js";
-import { recorderSchema, recorderSql, tellingSql } from "./recorder.js";
+import { recorderSchema, recorderSql, silence, tellingSql } from "./recorder.js";
 import { ServerSession } from "./server-session.js";
 import { queueName, schemaOf, type Variant, variants } from "./variants.js";
 import { baseMs, valuesAt } from "./virtual-time.js";
@@ -63,10 +63,10 @@ export class Engine {
     );
     await this.#main.query(
       [
-        "set session_replication_role = replica", // No triggers.
+        `set ${silence} = on`,
         ...rows.map(({ name, is_large }) => (is_large ? `truncate ${name}` : `delete from ${name}`)),
-        "set session_replication_role = origin",
         `update ${this.#schema}.queues set paused_at = null`,
+        `set ${silence} = off`,
         `select setval(format('%I.%I', schemaname, sequencename), start_value, false) from pg_sequences where schemaname in ('${this.#schema}', '${record}')`,
         "unlisten *",
         `listen ${recordedChannel}`,

@@ -47,6 +47,7 @@ export function entryOf(
       to: stateOf(body.to, baseMs),
     };
   }
+  if (is === "paused") return { is, atMs, isPaused: body.isPaused === true };
   if (is === "archived") return { ...(body as unknown as EntryOf<"archived">), is, atMs, token };
   if (is === "effect") return { ...(body as unknown as EntryOf<"effect">), is, atMs, token };
   if (is === "registered") {

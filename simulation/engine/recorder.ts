@@ -6,9 +6,13 @@ export function recorderSchema(schema: string): string {
   return `${schema}_record`;
 }
 
+/** A setting under which nothing is recorded. (To switch triggers off would have the server forget every plan.) */
+export const silence = "simulation.is_silent";
+
 /** `keeps` for a server that crashes: what is not logged is emptied by its recovery. */
 export function recorderSql(schema: string, queue: string, keeps: "all" | "until a crash"): string {
   const record = recorderSchema(schema);
+  const isSilent = `pg_catalog.current_setting('${silence}', true) = 'on'`;
   return `
 drop schema if exists ${record} cascade;
 create schema ${record};
@@ -27,6 +31,7 @@ create function ${record}.state(r ${schema}.${queue}) returns jsonb language sql
 $$;
 create function ${record}.on_row() returns trigger language plpgsql as $$
 begin
+  if ${isSilent} then return null; end if;
   insert into ${record}.entries ("is", body) values ('moved', pg_catalog.jsonb_build_object(
     'id', coalesce(new.id, old.id), 'key', coalesce(new.partition_key, old.partition_key), 'seq', coalesce(new.seq, old.seq)::text,
     'idempotencyKey', coalesce(new.idempotency_key, old.idempotency_key),
@@ -36,6 +41,7 @@ end $$;
 create trigger record after insert or update or delete on ${schema}.${queue} for each row execute function ${record}.on_row();
 create function ${record}.on_archive() returns trigger language plpgsql as $$
 begin
+  if ${isSilent} then return null; end if;
   insert into ${record}.entries ("is", body) values ('archived', pg_catalog.jsonb_build_object(
     'id', new.id, 'status', new.status, 'token', new.lease_generation::text, 'attempts', new.attempts));
   return null;
@@ -43,10 +49,19 @@ end $$;
 create trigger record after insert on ${schema}.${queue}_archive for each row execute function ${record}.on_archive();
 create function ${record}.on_worker() returns trigger language plpgsql as $$
 begin
+  if ${isSilent} then return null; end if;
   insert into ${record}.entries ("is", body) values ('registered', pg_catalog.jsonb_build_object(
     'worker', new.id, 'status', new.status, 'generation', new.generation::text));
   return null;
 end $$;
+create function ${record}.on_queue() returns trigger language plpgsql as $$
+begin
+  if ${isSilent} then return null; end if;
+  insert into ${record}.entries ("is", body) values ('paused', pg_catalog.jsonb_build_object('isPaused', new.paused_at is not null));
+  return null;
+end $$;
+create trigger record after update on ${schema}.queues for each row
+  when (new.name = '${queue}' and (old.paused_at is null) <> (new.paused_at is null)) execute function ${record}.on_queue();
 create trigger record_new after insert on ${schema}.workers for each row execute function ${record}.on_worker();
 create trigger record_change after update on ${schema}.workers for each row
   when (old.status is distinct from new.status or old.generation <> new.generation) execute function ${record}.on_worker();

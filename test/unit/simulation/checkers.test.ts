@@ -308,6 +308,31 @@ describe("broken histories", () => {
     ]);
   });
 
+  test("a claim from a paused queue", () => {
+    const paused = (isPaused: boolean) => (h: HistoryBuilder) =>
+      h
+        .enqueue("1")
+        .add({ is: "paused", atMs: h.tick().atMs, isPaused: true })
+        .add({ is: "paused", atMs: h.tick().atMs, isPaused })
+        .work("1", "a#1", 1n);
+    expect(objections(paused(true))).toEqual(["pause kept"]);
+    expect(objections(paused(false))).toEqual([]);
+  });
+
+  test("a row that nobody takes though all are well and idle, and one that somebody takes in time", () => {
+    const taken = (afterMs: number, isWell: boolean) => (h: HistoryBuilder) =>
+      h
+        .enqueue("1")
+        .fault("a#1", "hit")
+        .fault("a#1", isWell ? "ok" : "hit")
+        .tick(afterMs)
+        .work("1", "a#1", 1n);
+    expect(objections(taken(1_500, true))).toEqual(["nobody forgotten"]);
+    expect(objections(taken(500, true))).toEqual([]);
+    const waits = objections(taken(1_500, false));
+    expect(waits).not.toContain("nobody forgotten");
+  });
+
   test("a worker that asks again and again, and one that polls", () => {
     const looks =
       (everyMs: number) =>
