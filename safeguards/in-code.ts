@@ -69,7 +69,14 @@ export const safeguardsInCode: readonly Safeguard[] = [
     file: "src/work/claimer.ts",
     from: "      if (error instanceof DatabaseUnavailableError && error.isAmbiguous)\n        for (const bucket of look.buckets) this.#unsure.add(bucket);",
     to: "",
-    caughtBy: { tests: ["test/worker", "test/contention"] },
+    caughtBy: {
+      tests: [
+        "test/worker/cut-off.test.ts",
+        "test/worker/drain.test.ts",
+        "test/worker/black-hole.test.ts",
+        "test/contention/ambiguous-commit.test.ts",
+      ],
+    },
   },
   {
     name: "a second process of an id makes the first give way",

@@ -239,6 +239,13 @@ export const safeguardsInSql: readonly Safeguard[] = [
     file: "sql/migrations/0010_membership.sql",
     from: "  v_restart boolean := not p_is_watcher;",
     to: "  v_restart boolean := false;",
-    caughtBy: { tests: ["test/worker"] },
+    caughtBy: { tests: ["test/database/watch.test.ts"] },
+  },
+  {
+    name: "nobody is marked while more than half of the sessions are gone",
+    file: "sql/migrations/0010_membership.sql",
+    from: "  v_restart := v_restart or cardinality(v_free) * 2 > v_all;\n",
+    to: "",
+    caughtBy: { tests: ["test/database/watch.test.ts"] },
   },
 ];

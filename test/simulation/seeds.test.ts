@@ -6,8 +6,8 @@ import { simulate } from "../../simulation/simulate.js";
 import { isLong } from "../support/length.js";
 
 /** A fixed set; `npm run simulate` runs as many as one likes. */
-const seeds = Array.from({ length: isLong ? 24 : 8 }, (_, n) => n + 1);
-const twice = isLong ? 8 : 3;
+const seeds = Array.from({ length: isLong ? 40 : 8 }, (_, n) => n + 1);
+const twice = isLong ? 20 : 3;
 const steps = 300;
 
 const database = `simulation_${process.pid}_${Math.random().toString(36).slice(2, 8)}`;
