@@ -7,7 +7,7 @@ const settle = "sql/statements/settle.sql";
 const membership = "sql/statements/membership.sql";
 /** What a claim asks of the worker's row. */
 const look =
-  "  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k\n    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));\n";
+  "  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k\n    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));\n";
 
 export const safeguardsInSql: readonly Safeguard[] = [
   {
@@ -151,11 +151,32 @@ export const safeguardsInSql: readonly Safeguard[] = [
     caughtBy: { tests: ["test/regression/0022-rows-of-a-predecessor-pay.test.ts"] },
   },
   {
+    name: "a process that another of its id replaces while it claims takes nothing, without order",
+    file: "sql/migrations/0007_claim_none.sql",
+    from: `so he can tell these rows from his own.\n${look}`,
+    to: "so he can tell these rows from his own.\n",
+    caughtBy: { tests: ["test/regression/0022-rows-of-a-predecessor-pay.test.ts"] },
+  },
+  {
+    name: "a worker not seen for its TTL takes nothing when it is woken",
+    file: "sql/migrations/0012_claim_woken_key.sql",
+    from: look,
+    to: "",
+    caughtBy: { tests: ["test/regression/0022-rows-of-a-predecessor-pay.test.ts"] },
+  },
+  {
+    name: "a worker not seen for its TTL takes nothing when it is woken, without order",
+    file: "sql/migrations/0013_claim_woken_none.sql",
+    from: look,
+    to: "",
+    caughtBy: { tests: ["test/regression/0022-rows-of-a-predecessor-pay.test.ts"] },
+  },
+  {
     name: "a process whose id was taken does not take it back",
     file: membership,
     from: "    where :is_new::boolean or w.incarnation = excluded.incarnation\n",
     to: "",
-    caughtBy: { tests: ["test/worker/membership.test.ts"] },
+    caughtBy: { tests: ["test/database/worker-record.test.ts"] },
   },
   {
     name: "what an earlier process of this id claimed counts as started",

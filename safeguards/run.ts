@@ -86,6 +86,7 @@ async function copyTree(folder: string): Promise<void> {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     cpSync(file, join(folder, file));
   }
+  rmSync(join(folder, "test/database/schema-dump.test.ts")); // It compares the text of the schema, and would notice anything.
   symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
 }
 
@@ -123,17 +124,7 @@ async function build(folder: string): Promise<void> {
 }
 
 async function tests(folder: string, files: readonly string[]): Promise<string | null> {
-  // A test that compares the text of the schema would notice anything.
-  const args = [
-    "vitest",
-    "run",
-    "--bail",
-    "1",
-    "--no-color",
-    "--exclude",
-    "test/database/schema-dump.test.ts",
-    ...files,
-  ];
+  const args = ["vitest", "run", "--bail", "1", "--no-color", ...files];
   const { code, output } = await run("npx", args, folder);
   if (code === 0) return null;
   const failed = / FAIL +(.*)/.exec(output)?.[1]?.trim();

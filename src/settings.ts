@@ -30,6 +30,7 @@ export const defaults = {
   claimLimit: 25,
   claimLimitMax: 5_000,
   claimTimeoutMs: 15_000,
+  unsureMs: 5_000,
   runMax: 100,
   runRows: 20,
   runRowsMin: 10,

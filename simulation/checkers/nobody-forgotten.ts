@@ -63,7 +63,9 @@ export const nobodyForgotten: Checker = ({ entries, settings }) => {
 };
 
 function isReady(line: LineState, row: Standing, { order }: HistorySettings): boolean {
-  if (row.state.status !== "pending") return false;
+  const { status, isFinished } = row.state;
+  if (status === "scheduled" && !isFinished) return true; // A claim gives it its place in line.
+  if (status !== "pending") return false;
   if (order === "none") return true;
   for (const other of line.ofKey(row.key)) if (other.seq < row.seq && isInLine(other.state)) return false;
   return true;

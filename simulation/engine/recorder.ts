@@ -68,13 +68,13 @@ create trigger record_change after update on ${schema}.workers for each row
 `;
 }
 
-/** Tells a channel what was recorded, entry by entry. */
+/** Tells a channel what was recorded, entry by entry. Each has its number, because of equal ones a transaction would tell only one. */
 export function tellingSql(schema: string, channel: string): string {
   const record = recorderSchema(schema);
   return `
 create function ${record}.tell() returns trigger language plpgsql as $$
 begin
-  perform pg_catalog.pg_notify('${channel}', pg_catalog.jsonb_build_object('xact', new.xact, 'is', new."is", 'body', new.body)::text);
+  perform pg_catalog.pg_notify('${channel}', pg_catalog.jsonb_build_object('n', new.n, 'xact', new.xact, 'is', new."is", 'body', new.body)::text);
   return null;
 end $$;
 create trigger tell after insert on ${record}.entries for each row execute function ${record}.tell();

@@ -177,6 +177,7 @@ $$;
 
 -- For a worker that its row refuses. Two processes of one id would take each other's rows for their own: the one that registered later has the higher generation, and the other is
 -- out. One that has not been seen for its TTL is about to be marked dead; a claim of its that was long on its way would be taken over at once.
+drop function if exists leasehold.assert_not_superseded(text, bigint);
 create or replace function leasehold.refuse_claim(p_worker text, p_generation bigint, p_is_replaced boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

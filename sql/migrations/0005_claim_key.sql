@@ -28,16 +28,18 @@ create table if not exists leasehold.inbox_hot_keys (
   claimed_seq bigint not null,  -- no row of the key with a higher seq is in process
   checked_seq bigint,           -- how far the first check has come; null when it is through
   primary key (partition_bucket, partition_key)
-) with (fillfactor = 50, vacuum_truncate = off);
+) with (fillfactor = 50);
 
 -- Which turn a bucket is in. A number is drawn whenever rows are about to be taken by somebody who does not know the present one, so a claimer who names it knows
 -- that nobody else has taken any since, whatever answers were lost or statements came late: what he remembers of the bucket's keys still holds, and a row that appeared below
 -- a remembered seq can't be in process anywhere but with him. 0: the last one remembers nothing. Read and written under the bucket's lock.
--- No vacuum gives the end of the file back, which would lock claims out for a moment; the file never becomes large.
 create table if not exists leasehold.inbox_turns (
   partition_bucket int primary key,
   turn bigint not null
-) with (fillfactor = 50, vacuum_truncate = off);
+) with (fillfactor = 50);
+-- No vacuum gives the end of their files back, which would lock claims out for a moment; they never become large.
+alter table leasehold.inbox_hot_keys set (vacuum_truncate = off);
+alter table leasehold.inbox_turns set (vacuum_truncate = off);
 -- No row of the bucket with a higher seq has ever been in process. Rows that were claimed before this was kept may have any seq.
 alter table leasehold.inbox_turns add column if not exists claimed_seq bigint not null default 9223372036854775807;
 alter table leasehold.inbox_turns alter column claimed_seq set default 0;

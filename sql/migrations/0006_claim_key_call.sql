@@ -75,8 +75,8 @@ begin
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   for v_round in 1..3 loop -- give back, check, take
     select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
@@ -120,8 +120,8 @@ begin
 
   v_token := nextval('leasehold.lease_tokens');
   -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   return query select * from leasehold.inbox_rest(w.retries_left, v_busy, case when cardinality(w.tids) < p_limit
     then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,

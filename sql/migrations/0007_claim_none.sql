@@ -32,7 +32,7 @@ create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[],
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set lock_timeout = '100ms' as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -51,8 +51,8 @@ begin
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   if p_limit < 1 then
     v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
     if v_lost is not null then
@@ -114,8 +114,8 @@ begin
 
   v_token := nextval('leasehold.lease_tokens');
   -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   return query select * from leasehold.inbox_rest(v_left, 0, case when cardinality(w.tids) < p_limit then leasehold.inbox_next_due(p_buckets, v_now) end,
     v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,

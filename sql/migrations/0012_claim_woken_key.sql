@@ -34,7 +34,7 @@ begin
          min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
-           and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation > p_generation or k.status = 'dead' and k.left_at is null))
+           and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation <> p_generation or k.status = 'dead' and k.left_at is null))
            and not exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(p_buckets))
            and not exists (select 1 from unnest(p_buckets, p_turns) u(bucket, turn)
                            where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = u.bucket and t.turn = u.turn)) as is_plain,
@@ -64,8 +64,8 @@ begin
     perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
   end if;
   lease_generation := nextval('leasehold.lease_tokens');
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,

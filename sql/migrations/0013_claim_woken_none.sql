@@ -12,14 +12,14 @@ returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, par
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
-set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+set enable_bitmapscan = off set enable_sort = off set jit = off set lock_timeout = '100ms' as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   w record;
 begin
   select array_agg(l.tid) as tids, (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
-         and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation > p_generation or k.status = 'dead' and k.left_at is null)) as is_plain
+         and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation <> p_generation or k.status = 'dead' and k.left_at is null)) as is_plain
   into w
   from (
     select r.tid from unnest(p_buckets) b(bucket) cross join lateral (
@@ -33,8 +33,8 @@ begin
   attempts := 0; crashes := 0; seq := leasehold.inbox_next_due(p_buckets, v_now);
   if w.tids is null then return next; return; end if;
   lease_generation := nextval('leasehold.lease_tokens');
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,

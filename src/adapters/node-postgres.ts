@@ -154,8 +154,9 @@ export class NodePostgres implements Database {
   async #sendWithin<R>(client: pg.PoolClient, query: Query<R>): Promise<readonly R[]> {
     const { name, text } = query;
     const values = query.values as unknown[];
+    const limit = query.timeoutMs === undefined ? {} : { query_timeout: query.timeoutMs };
     const isNamed = this.#usesNames && this.#isDirect;
-    return (await client.query(isNamed ? { name, text, values } : { text, values })).rows as R[];
+    return (await client.query({ ...(isNamed ? { name } : {}), text, values, ...limit })).rows as R[];
   }
 
   #failed(client: pg.PoolClient, error: unknown, statement: string): Error {

@@ -187,6 +187,7 @@ $$;
 
 -- For a worker that its row refuses. Two processes of one id would take each other's rows for their own: the one that registered later has the higher generation, and the other is
 -- out. One that has not been seen for its TTL is about to be marked dead; a claim of its that was long on its way would be taken over at once.
+drop function if exists leasehold.assert_not_superseded(text, bigint);
 create or replace function leasehold.refuse_claim(p_worker text, p_generation bigint, p_is_replaced boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -725,16 +726,18 @@ create table if not exists leasehold.inbox_hot_keys (
   claimed_seq bigint not null,  -- no row of the key with a higher seq is in process
   checked_seq bigint,           -- how far the first check has come; null when it is through
   primary key (partition_bucket, partition_key)
-) with (fillfactor = 50, vacuum_truncate = off);
+) with (fillfactor = 50);
 
 -- Which turn a bucket is in. A number is drawn whenever rows are about to be taken by somebody who does not know the present one, so a claimer who names it knows
 -- that nobody else has taken any since, whatever answers were lost or statements came late: what he remembers of the bucket's keys still holds, and a row that appeared below
 -- a remembered seq can't be in process anywhere but with him. 0: the last one remembers nothing. Read and written under the bucket's lock.
--- No vacuum gives the end of the file back, which would lock claims out for a moment; the file never becomes large.
 create table if not exists leasehold.inbox_turns (
   partition_bucket int primary key,
   turn bigint not null
-) with (fillfactor = 50, vacuum_truncate = off);
+) with (fillfactor = 50);
+-- No vacuum gives the end of their files back, which would lock claims out for a moment; they never become large.
+alter table leasehold.inbox_hot_keys set (vacuum_truncate = off);
+alter table leasehold.inbox_turns set (vacuum_truncate = off);
 -- No row of the bucket with a higher seq has ever been in process. Rows that were claimed before this was kept may have any seq.
 alter table leasehold.inbox_turns add column if not exists claimed_seq bigint not null default 9223372036854775807;
 alter table leasehold.inbox_turns alter column claimed_seq set default 0;
@@ -1062,8 +1065,8 @@ begin
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   for v_round in 1..3 loop -- give back, check, take
     select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
       v_dead, v_now);
@@ -1107,8 +1110,8 @@ begin
 
   v_token := nextval('leasehold.lease_tokens');
   -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   return query select * from leasehold.inbox_rest(w.retries_left, v_busy, case when cardinality(w.tids) < p_limit
     then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
@@ -1181,7 +1184,7 @@ create or replace function leasehold.inbox_claim(p_worker text, p_buckets int[],
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
-language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set lock_timeout = '100ms' as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -1200,8 +1203,8 @@ begin
   end if;
   select coalesce(array_agg(k.id), '{}') into v_dead from leasehold.workers k where k.status = 'dead' and k.left_at is null;
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   if p_limit < 1 then
     v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
     if v_lost is not null then
@@ -1263,8 +1266,8 @@ begin
 
   v_token := nextval('leasehold.lease_tokens');
   -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   return query select * from leasehold.inbox_rest(v_left, 0, case when cardinality(w.tids) < p_limit then leasehold.inbox_next_due(p_buckets, v_now) end,
     v_token, v_now, p_lease_ms);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
@@ -1706,7 +1709,7 @@ begin
          min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
-           and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation > p_generation or k.status = 'dead' and k.left_at is null))
+           and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation <> p_generation or k.status = 'dead' and k.left_at is null))
            and not exists (select 1 from leasehold.inbox_hot_keys k where k.partition_bucket = any(p_buckets))
            and not exists (select 1 from unnest(p_buckets, p_turns) u(bucket, turn)
                            where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = u.bucket and t.turn = u.turn)) as is_plain,
@@ -1736,8 +1739,8 @@ begin
     perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
   end if;
   lease_generation := nextval('leasehold.lease_tokens');
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
@@ -1775,14 +1778,14 @@ returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, par
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
-set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+set enable_bitmapscan = off set enable_sort = off set jit = off set lock_timeout = '100ms' as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   w record;
 begin
   select array_agg(l.tid) as tids, (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
-         and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation > p_generation or k.status = 'dead' and k.left_at is null)) as is_plain
+         and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation <> p_generation or k.status = 'dead' and k.left_at is null)) as is_plain
   into w
   from (
     select r.tid from unnest(p_buckets) b(bucket) cross join lateral (
@@ -1796,8 +1799,8 @@ begin
   attempts := 0; crashes := 0; seq := leasehold.inbox_next_due(p_buckets, v_now);
   if w.tids is null then return next; return; end if;
   lease_generation := nextval('leasehold.lease_tokens');
-  perform leasehold.refuse_claim(k.id, p_generation, k.generation > p_generation) from leasehold.workers k
-    where k.id = p_worker and (k.generation > p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
+  perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
+    where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,

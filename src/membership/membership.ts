@@ -159,6 +159,7 @@ export class Membership {
 
   /** A session that broke may have been seen to be gone: the process registers again, and looks at everything it may have missed. */
   async #keepSession(): Promise<number> {
+    if (this.#isSuperseded) return Number.POSITIVE_INFINITY; // The session lock is for who has the id now.
     if (this.#isSessionDoubted) await this.#session.probe();
     this.#isSessionDoubted = false;
     const wasOpened = await this.#session.open();
@@ -212,6 +213,7 @@ export class Membership {
   }
 
   #onSuperseded(): void {
+    if (this.#isSuperseded) return;
     this.#isSuperseded = true;
     const { id: workerId } = this.settings;
     this.#events.emit("worker:superseded", { workerId, generation: this.record.generation });

@@ -30,6 +30,8 @@ export interface PassOptions extends ClaimOptions {
   readonly known?: readonly KnownKey[];
   /** Under which the worker is registered; a process that another of its id has replaced is refused. */
   readonly generation?: bigint;
+  /** A try may have taken rows, and its answer never came. */
+  onUnsure?(): void;
   /** The turn in which this claimer left a bucket; only for one who remembers keys. */
   turnOf?(bucket: number): bigint;
 }

@@ -61,7 +61,8 @@ export async function claim(
   const behind = known === undefined ? behindLast(inTurn, buckets) : null;
   if (behind !== null) bookmarks.nextBucket = behind;
   const query = claimQuery(seams, bookmarks, { ...options, workerId, buckets });
-  const rows = await database.run(query, options.knownTokens === undefined ? null : () => query);
+  const again = options.knownTokens === undefined ? null : () => query;
+  const rows = await database.run(query, again, options.onUnsure);
   const pass = read(seams, rows, { bookmarks, workerId, looked: buckets });
   if (bookmarks.nextBucket === behind) bookmarks.nextBucket = turn(inTurn, buckets, pass.jobs);
   return pass;

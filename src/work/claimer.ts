@@ -50,8 +50,11 @@ export class Claimer {
   readonly #underWay = new Set<number>();
   /** Tokens of rows whose outcome could not be written; they are ours until their lease has run out. */
   readonly #lingering = new Map<bigint, number>();
-  /** Where a claim whose answer never came may have left rows under our name. The next pass looks there too and takes them over. */
-  readonly #unsure = new Set<number>();
+  /**
+   * Where a claim whose answer never came may have left rows under our name, and since when. Passes look there too and take them over, until one that began so much later
+   * that the lost one must have ended.
+   */
+  readonly #unsure = new Map<number, number>();
 
   constructor(seams: QueueSeams, parts: ClaimerParts) {
     this.#seams = seams;
@@ -128,7 +131,7 @@ export class Claimer {
       afterKey.clear();
       this.#fronts.lookAgain();
     }
-    const buckets = this.isUnsure ? [...new Set([...current, ...this.#unsure])] : current;
+    const buckets = this.isUnsure ? [...new Set([...current, ...this.#unsure.keys()])] : current;
     return { buckets, isWhole: true, isSpan: how.isSpan, isWoken: false, known: null };
   }
 
@@ -162,14 +165,15 @@ export class Claimer {
         for (const bucket of buckets) this.#underWay.add(bucket);
         reserved.push(...buckets);
       });
-      for (const bucket of pass.looked) this.#unsure.delete(bucket);
+      for (const bucket of pass.looked)
+        if ((this.#unsure.get(bucket) ?? startedAtMs) <= startedAtMs - defaults.unsureMs)
+          this.#unsure.delete(bucket);
       this.#learn(look, pass, { startedAtMs, plan, limit: appetite.limit });
       const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
       dispatcher.hold(pass.jobs.map((job) => new HeldJob(job, deadlineMs, this.#turnOf(job.bucket))));
       return pass;
     } catch (error) {
-      if (error instanceof DatabaseUnavailableError && error.isAmbiguous)
-        for (const bucket of look.buckets) this.#unsure.add(bucket);
+      if (error instanceof DatabaseUnavailableError && error.isAmbiguous) this.#doubt(look.buckets);
       if (!(error instanceof DatabaseRefusedError && error.sqlState === markedDead)) throw error;
       membership.suspectDeath();
       return null;
@@ -212,14 +216,20 @@ export class Claimer {
         if (!isOrdered)
           plan = this.#fronts.plan(some, this.#bookmarks.afterKey, {
             nowMs: this.#seams.clock.monotonicMs(),
-            unsure: this.#unsure,
+            unsure: new Set(this.#unsure.keys()),
           });
         return some;
       },
       ...(isOrdered ? {} : { afterOf: (bucket: number) => plan?.after.get(bucket) ?? "" }),
       knownTokens: [...dispatcher.tokens, ...this.#lingering.keys()],
+      onUnsure: () => this.#doubt(look.buckets),
     });
     return { pass, plan };
+  }
+
+  #doubt(buckets: readonly number[]): void {
+    const nowMs = this.#seams.clock.monotonicMs();
+    for (const bucket of buckets) this.#unsure.set(bucket, nowMs);
   }
 
   /** One that no bucket is ever in while it is not known. */

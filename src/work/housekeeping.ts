@@ -181,7 +181,8 @@ async function sweep(
     now: seams.clock.databaseNow(),
   });
   const stops: { bucket: number; key: string }[] = [];
-  for (const { partition_bucket: bucket, partition_key: key } of await seams.database.run(query)) {
+  const rows = await seams.database.run({ ...query, repeatsWhenLocked: true });
+  for (const { partition_bucket: bucket, partition_key: key } of rows) {
     if (bucket !== null && key !== null) stops.push({ bucket, key });
   }
   return stops;

@@ -35,7 +35,7 @@ const awkwardText = fc.oneof(
 );
 
 const awkwardValue = fc.oneof(
-  fc.jsonValue({ maxDepth: 4 }),
+  { arbitrary: fc.jsonValue({ maxDepth: 4 }), weight: 4 },
   fc.anything({
     maxDepth: 4,
     withBigInt: true,
@@ -85,12 +85,19 @@ function throwing(): unknown {
   });
 }
 
+/** One in four is awkward: an input is refused for the first thing that is wrong with it, and much of it should come to be stored. */
+const seldom = <T>(usual: fc.Arbitrary<T>, awkward: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof({ arbitrary: usual, weight: 3 }, { arbitrary: awkward, weight: 1 });
+
 const hostile = fc.record({
-  kind: fc.oneof({ arbitrary: fc.constant("work"), weight: 3 }, { arbitrary: awkwardText, weight: 1 }),
+  kind: seldom(fc.constant("work"), awkwardText),
   payload: awkwardValue,
-  partitionKey: fc.option(awkwardText, { nil: undefined }),
-  idempotencyKey: fc.option(awkwardText, { nil: undefined }),
-  headers: fc.option(fc.dictionary(awkwardText, awkwardText, { maxKeys: 3 }), { nil: undefined }),
+  partitionKey: seldom<string | undefined>(fc.constantFrom(undefined, "a", "b", "order:9182"), awkwardText),
+  idempotencyKey: seldom<string | undefined>(fc.constant(undefined), awkwardText),
+  headers: seldom<Record<string, string> | undefined>(
+    fc.constant(undefined),
+    fc.dictionary(awkwardText, awkwardText, { maxKeys: 3 }),
+  ),
   thrown: fc.option(awkwardValue, { nil: undefined, freq: 4 }),
 });
 
@@ -147,7 +154,7 @@ test("hostile payloads, keys, kinds and headers are stored as they are or refuse
     "LH_INVALID_PAYLOAD",
     "LH_PAYLOAD_TOO_LARGE",
   ]);
-  expect(stored.size).toBeGreaterThan(inputs / 10);
+  expect(stored.size).toBeGreaterThan(inputs / 4);
   const wrong = await workOff(world, stored);
   expect(wrong).toEqual([]);
   const [left] = await world.sql<{ stuck: string; dead: string; odd: string }>(

@@ -14,9 +14,9 @@ test.each(["key", "none"] as const)(
     await inbox.enqueue("work", 1, { partitionKey: "k" });
     await world.sql("insert into leasehold.workers (id, queues, generation) values ('a', '{inbox}', 2)");
     const everywhere = "array(select generate_series(0, 359))";
-    const claim = (generation: string, known: string): Promise<{ id: string | null }[]> =>
+    const claim = (generation: string, known: string, retries = 5): Promise<{ id: string | null }[]> =>
       world.sql(
-        `select id from leasehold.inbox_claim('a', ${everywhere}, null, 5, 5, 5, 1, 60000, ${known}, null, null, null, null, ${generation}) where id is not null`,
+        `select id from leasehold.inbox_claim('a', ${everywhere}, null, 5, 5, ${retries}, 1, 60000, ${known}, null, null, null, null, ${generation}) where id is not null`,
       );
     const [held] = await claim("2", "'{}'");
     expect(held?.id).toBeTypeOf("string");
@@ -24,6 +24,8 @@ test.each(["key", "none"] as const)(
       code: "55000",
       message: expect.stringMatching(/replaced by another process/),
     });
+    // Also when it could only give back, and take nothing itself.
+    await expect(claim("1", "'{}'", 0)).rejects.toMatchObject({ code: "55000" });
     expect(
       await world.sql(
         "select attempts from leasehold.inbox where status = 'processing' and claimed_by = 'a'",

@@ -56,3 +56,24 @@ test("a registration whose answer was lost does not make a worker give way to it
   expect(worker.state).toBe("working");
   expect(proxy.cuts.after).toBe(8);
 });
+
+test("a worker that stops right after a claim whose answer was lost does not pass for one that left with nothing in hand", async () => {
+  const proxy = await cuttingProxy(inject("databaseUrl"));
+  onTestFinished(() => proxy.close());
+  const world = await setup({ workerId: "a", url: proxy.url, directUrl: inject("databaseUrl") });
+  const inbox = await world.queue();
+  const worker = await startWorker(world.lh, { k: () => {} });
+  const wishes = "select 1 from leasehold.workers where wake_wish ? 'inbox'";
+  await until("it wants to be woken", async () => (await world.sql(wishes)).length > 0);
+  let stopped: Promise<void> | null = null;
+  world.lh.on("activity:failed", ({ activity }) => {
+    if (activity === "claim") stopped ??= worker.stop();
+  });
+  proxy.arm("after", "claim_woken");
+  await inbox.enqueue("k", 1);
+  await until("a claim has lost its answer", () => stopped !== null);
+  await stopped;
+  expect(await world.sql("select status, left_at from leasehold.workers")).toEqual([
+    { status: "dead", left_at: null },
+  ]);
+});

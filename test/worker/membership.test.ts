@@ -161,22 +161,6 @@ test("a second process with the same id takes over, and the first stops by itsel
   expect(superseded).toMatchObject([{ workerId: "a" }]);
 });
 
-test("a process whose id was taken does not take it back when its session breaks", async () => {
-  const world = await setup({ workerId: "a", heartbeatMs: 20_000, ttlMs: 60_000 });
-  await world.queue();
-  const superseded = heard(world.lh, "worker:superseded");
-  const first = await startWorker(world.lh, handlers);
-  const second = await startWorker(await world.connect(), handlers);
-  const ended = await world.sql(
-    `select pg_terminate_backend(l.pid) from pg_locks l
-     where l.locktype = 'advisory' and l.granted and l.classid::bigint << 32 | l.objid::bigint = leasehold.session_lock('a')`,
-  );
-  expect(ended).toHaveLength(1);
-  await until("the first has stopped", () => first.state === "stopped", 10_000);
-  expect(second.state).toBe("working");
-  expect(superseded).toMatchObject([{ workerId: "a" }]);
-});
-
 test("two workers share all buckets within the limit, and joining and leaving moves them within a second", async () => {
   const world = await setup({ workerId: "a" });
   await world.queue();

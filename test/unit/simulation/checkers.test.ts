@@ -328,6 +328,9 @@ describe("broken histories", () => {
         .tick(afterMs)
         .work("1", "a#1", 1n);
     expect(objections(taken(1_500, true))).toEqual(["nobody forgotten"]);
+    const late = (h: HistoryBuilder): unknown =>
+      h.enqueue("1", "k", { status: "scheduled", availableAtMs: 100 }).tick(1_500).work("1", "a#1", 1n);
+    expect(objections(late)).toContain("nobody forgotten");
     expect(objections(taken(500, true))).toEqual([]);
     const waits = objections(taken(1_500, false));
     expect(waits).not.toContain("nobody forgotten");
