@@ -33,4 +33,8 @@ test("only the first row of a lost run pays, though other rows committed late in
   clock.advance(1_000);
   for (let i = 0; i < 5; i++) await inbox.claim({ workerId: "w2", limit: 0 });
   expect(await world.sql(payers)).toEqual([{ payload: 0 }]);
+  // The others get back the attempt that the claim had counted.
+  expect(await world.sql("select sum(attempts)::int as attempts from leasehold.inbox")).toEqual([
+    { attempts: 1 },
+  ]);
 });

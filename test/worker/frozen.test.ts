@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { expect, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import type { WorkingJob } from "../../src/index.js";
+import { openTransaction } from "../support/claims.js";
+import { watchingProxy } from "../support/watching-proxy.js";
 import { setup, type World } from "../support/world.js";
 import { stored } from "./stored-jobs.js";
 import { heard, startWorker, until } from "./worker-world.js";
@@ -85,4 +87,32 @@ test("a process that stood still while nobody took its rows over goes on with th
   );
   // Whether the second was renewed or given back and claimed again: it ran once, in order.
   expect(started).toEqual([0, 1]);
+});
+
+test("a worker whose heartbeat can't be written asks for nothing, and goes on when it can", async () => {
+  const proxy = await watchingProxy(inject("databaseUrl"));
+  onTestFinished(() => proxy.close());
+  const world = await setup({
+    workerId: "a",
+    url: proxy.url,
+    directUrl: inject("databaseUrl"),
+    heartbeatMs: 300,
+    ttlMs: 6_000, // Between nine tenths of it and the whole only the worker itself holds back; later the database refuses it too.
+  });
+  const inbox = await world.queue();
+  await inbox.enqueueMany(Array.from({ length: 20_000 }, (_, n) => ({ kind: "k", payload: n })));
+  const distrusted = heard(world.lh, "trust:lost");
+  const work = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
+  await startWorker(world.lh, { k: work }, { concurrency: 2 });
+  const person = await openTransaction(world);
+  await person.tx.query(`select 1 from ${world.schema}.workers for update`);
+  await until("it does not trust itself any more", () => distrusted.length > 0, 10_000);
+  let hasAsked = false;
+  proxy.before("claim_", () => {
+    hasAsked = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  expect(hasAsked).toBe(false);
+  await person.commit();
+  await until("it asks again", () => hasAsked, 10_000);
 });
