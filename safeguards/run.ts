@@ -12,7 +12,7 @@ import type { Safeguard } from "./safeguard.js";
 
 const help = `npm run safeguards -- [options]
 
-Takes out one safeguard at a time, in a copy of this tree, and runs the tests or seeds that must notice. Each must be caught. Takes about a quarter of an hour.
+Takes out one safeguard at a time, in a copy of this tree, and runs the tests or seeds that must notice. Each must be caught. Takes about half an hour.
 
   --only TEXT     those whose name has this in it
   --seeds N       so many seeds of the simulation instead of what must notice: shows what the simulation sees, and fails for none
