@@ -7,6 +7,8 @@ import { defaults } from "../src/index.js";
 import { readJournal } from "./journal.js";
 import { buckets, schema, ttlMs } from "./settings.js";
 
+/** A claim that takes over from a dead worker, beside the registration with which that one comes back. */
+const raceMs = 1_000;
 const rowsPerRead = 50_000;
 /** What a machine with more processes than cores may add to a promise. */
 const slackMs = 6_000;
@@ -19,7 +21,7 @@ export async function historyOf(url: string, journals: readonly string[]): Promi
   entries.sort((a, b) => a.atMs - b.atMs);
   const ownedWithinMs = ttlMs + defaults.ringRefreshMs + slackMs;
   return {
-    settings: { order: "key", onDeadLetter: "continue", keepsArchive: true, buckets, ownedWithinMs },
+    settings: { order: "key", onDeadLetter: "continue", keepsArchive: true, buckets, ownedWithinMs, raceMs },
     entries,
   };
 }

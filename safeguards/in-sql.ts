@@ -125,9 +125,16 @@ export const safeguardsInSql: readonly Safeguard[] = [
   {
     name: "a takeover tests again what it has locked",
     file: "sql/migrations/0003_queue.sql",
-    from: "    where j.id = any(p_ids) and j.status = 'processing'\n      and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)\n           or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))",
+    from: "    where j.id = any(p_ids) and j.status = 'processing'\n      and (j.lease_expires_at <= p_now\n           or (j.claimed_by = any(p_dead) and exists ( -- and has not come back and claimed it since\n             select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null))\n           or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))",
     to: "    where j.id = any(p_ids) and j.status = 'processing'",
     caughtBy: { tests: ["test/database", "test/contention", "test/regression"] },
+  },
+  {
+    name: "a worker that has come back is not robbed of what it has claimed since",
+    file: "sql/migrations/0003_queue.sql",
+    from: "(j.claimed_by = any(p_dead) and exists ( -- and has not come back and claimed it since\n             select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null))",
+    to: "(j.claimed_by = any(p_dead))",
+    caughtBy: { tests: ["test/regression/0023-who-came-back-is-not-robbed.test.ts"] },
   },
   {
     name: "a worker that is marked dead may not claim",

@@ -7,6 +7,8 @@ export interface HistorySettings {
   readonly buckets: number;
   /** How long a bucket may be without a healthy owner while somebody healthy could own it. */
   readonly ownedWithinMs: number;
+  /** Statements that run at the same time are written down in either order, this far apart at most. None in the simulation, where one runs at a time. */
+  readonly raceMs: number;
 }
 
 export interface History {

@@ -94,7 +94,14 @@ async function ending(world: World, steps: number): Promise<() => boolean> {
 function historyOf(world: World, plan: Plan): History {
   const { order, onDeadLetter = "continue", retentionMs, buckets = 0 } = plan.variant.options;
   const ownedWithinMs = plan.ttlMs + defaults.ringRefreshMs + 4_000 + plan.weather.slowMsMax * 2;
-  const settings = { order, onDeadLetter, keepsArchive: retentionMs !== 0, buckets, ownedWithinMs };
+  const settings = {
+    order,
+    onDeadLetter,
+    keepsArchive: retentionMs !== 0,
+    buckets,
+    ownedWithinMs,
+    raceMs: 0,
+  };
   return { settings, entries: world.history };
 }
 

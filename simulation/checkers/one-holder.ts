@@ -13,16 +13,18 @@ interface Hold {
  * A row in process is changed by its holder alone, until its lease has run out or its holder was marked dead; and nobody's rows are taken who was well all the time.
  * Settles that come late, from a process that holds the row no more, change nothing.
  */
-export const oneHolder: Checker = ({ entries }) => {
+export const oneHolder: Checker = ({ entries, settings }) => {
   const holds = new Map<string, Hold>();
-  const dead = new Set<string>();
+  /** Until when each worker that was marked dead is, or was. */
+  const dead = new Map<string, number>();
   const faults = new FaultsOf();
   const violations: Violation[] = [];
   for (const entry of entries) {
     if (entry.is === "fault") faults.apply(entry);
     else if (entry.is === "registered") {
-      if (entry.status === "dead") dead.add(entry.worker);
-      else dead.delete(entry.worker);
+      const wasDead = dead.get(entry.worker) === Number.POSITIVE_INFINITY;
+      if (entry.status === "dead") dead.set(entry.worker, Number.POSITIVE_INFINITY);
+      else if (wasDead) dead.set(entry.worker, entry.atMs + settings.raceMs);
     } else if (entry.is === "moved") {
       const hold = holds.get(entry.id);
       const wrong = hold === undefined ? null : wrongWith(entry, hold, { dead, faults });
@@ -43,13 +45,13 @@ export const oneHolder: Checker = ({ entries }) => {
 function wrongWith(
   { from, to, by, atMs }: Move,
   hold: Hold,
-  known: { readonly dead: ReadonlySet<string>; readonly faults: FaultsOf },
+  known: { readonly dead: ReadonlyMap<string, number>; readonly faults: FaultsOf },
 ): string | null {
   if (from?.status !== "processing" || by === hold.process) return null;
   if (to === null) return "only its holder may complete it";
   if (to.status === "processing") return "it was claimed while it was held, or renewed by somebody else";
   const isExpired = from.leaseExpiresAtMs !== null && from.leaseExpiresAtMs <= atMs;
-  const isDead = known.dead.has(from.worker ?? "");
+  const isDead = (known.dead.get(from.worker ?? "") ?? Number.NEGATIVE_INFINITY) > atMs;
   // Another process of the same id takes over what its predecessor left.
   const isHeir = by.split("#")[0] === hold.process.split("#")[0];
   if (!isExpired && !isDead && !isHeir) return "its lease has not run out and its holder is not marked dead";

@@ -466,7 +466,9 @@ begin
       select j.id = any(p_payers) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
         and coalesce(j.lease_generation > v_first_token, false)) as pays) p
     where j.id = any(p_ids) and j.status = 'processing'
-      and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
+      and (j.lease_expires_at <= p_now
+           or (j.claimed_by = any(p_dead) and exists ( -- and has not come back and claimed it since
+             select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null))
            or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))
     order by j.id
     for update of j skip locked

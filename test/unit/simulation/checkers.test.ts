@@ -308,6 +308,19 @@ describe("broken histories", () => {
     ]);
   });
 
+  test("a takeover from a worker that is back again, unless both may have happened at the same time", () => {
+    const back = (h: HistoryBuilder): unknown => {
+      const told = (status: "dead" | "alive", generation: bigint) =>
+        h.add({ is: "registered", atMs: h.tick().atMs, worker: "a", status, generation });
+      h.enqueue("1").owns("b#1", 0, 1).claim("1", "a#1", 1n).fault("a#1", "hit");
+      told("dead", 1n);
+      told("alive", 2n);
+      return h.giveBack("1", "b#1").fault("a#1", "ok").work("1", "b#1", 2n);
+    };
+    expect(objections(back)).toEqual(["one holder"]);
+    expect(objections(back, { raceMs: 1_000 })).toEqual([]);
+  });
+
   test("a claim from a paused queue", () => {
     const paused = (isPaused: boolean) => (h: HistoryBuilder) =>
       h

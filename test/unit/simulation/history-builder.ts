@@ -7,6 +7,7 @@ const settings: HistorySettings = {
   keepsArchive: true,
   buckets: 2,
   ownedWithinMs: 1_000,
+  raceMs: 0,
 };
 
 const blank: RowState = {
