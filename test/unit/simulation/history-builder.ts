@@ -1,3 +1,4 @@
+import { violationsOf } from "../../../simulation/checkers/all.js";
 import type { Entry, RowState, Status } from "../../../simulation/entries.js";
 import type { History, HistorySettings } from "../../../simulation/history.js";
 
@@ -150,4 +151,15 @@ export class HistoryBuilder {
     const key = this.#rows.get(about.id)?.key ?? "k";
     return this.add({ is, atMs: this.tick().atMs, key, ...about });
   }
+}
+
+/** The checkers that object. */
+export function objections(
+  build: (h: HistoryBuilder) => unknown,
+  settings: Partial<HistorySettings> = {},
+): string[] {
+  const h = new HistoryBuilder();
+  h.owns("a#1", 0, 1);
+  build(h);
+  return [...new Set(violationsOf(h.history(settings)).map((violation) => violation.checker))].sort();
 }
