@@ -156,10 +156,10 @@ export class HistoryBuilder {
 /** The checkers that object. */
 export function objections(
   build: (h: HistoryBuilder) => unknown,
-  settings: Partial<HistorySettings> = {},
+  more: Partial<HistorySettings> = {},
 ): string[] {
   const h = new HistoryBuilder();
   h.owns("a#1", 0, 1);
   build(h);
-  return [...new Set(violationsOf(h.history(settings)).map((violation) => violation.checker))].sort();
+  return [...new Set(violationsOf(h.history(more)).map((violation) => violation.checker))].sort();
 }
