@@ -33,20 +33,48 @@ interface Verdict {
   readonly seconds: number;
 }
 
-async function main(): Promise<number> {
+interface Options {
+  readonly chosen: readonly Safeguard[];
+  readonly isExploring: boolean;
+  readonly isList: boolean;
+  readonly isJson: boolean;
+}
+
+/** Null asks for help. Throws with a sentence when an option makes no sense. */
+function optionsOf(args: readonly string[]): Options | null {
   const flag = { type: "boolean" } as const;
+  const text = { type: "string" } as const;
   const { values } = parseArgs({
-    options: { only: { type: "string" }, seeds: { type: "string" }, list: flag, json: flag, help: flag },
+    args: [...args],
+    options: { only: text, seeds: text, list: flag, json: flag, help: flag },
   });
-  if (values.help === true) {
+  if (values.help === true) return null;
+  const { only = "", seeds: seedText } = values;
+  const count = Number(seedText);
+  if (seedText !== undefined && (!Number.isInteger(count) || count < 1))
+    throw new RangeError(`--seeds takes a whole number from 1, not ${seedText}.`);
+  const named = all.filter(({ name }) => name.includes(only));
+  if (named.length === 0)
+    throw new RangeError(`No safeguard has "${only}" in its name; --list tells their names.`);
+  const isExploring = seedText !== undefined;
+  const chosen = isExploring ? named.map((one) => ({ ...one, caughtBy: { seeds: count } })) : named;
+  return { chosen, isExploring, isList: values.list === true, isJson: values.json === true };
+}
+
+async function main(): Promise<number> {
+  let options: Options | null;
+  try {
+    options = optionsOf(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${help}\n`);
+    return 2;
+  }
+  if (options === null) {
     say(help);
     return 0;
   }
-  const seedCount = values.seeds === undefined ? null : seedCountOf(values.seeds);
-  const chosen = all
-    .filter((one) => one.name.includes(values.only ?? ""))
-    .map((one) => (seedCount === null ? one : { ...one, caughtBy: { seeds: seedCount } }));
-  if (values.list === true) {
+  const { chosen, isExploring, isList, isJson } = options;
+  if (isList) {
     for (const { name, caughtBy } of chosen)
       say(`${name}: ${"tests" in caughtBy ? caughtBy.tests.join(", ") : `${caughtBy.seeds} seeds`}`);
     return 0;
@@ -59,21 +87,14 @@ async function main(): Promise<number> {
     for (const [n, safeguard] of chosen.entries()) {
       const verdict = await withoutIt(folder, safeguard);
       verdicts.push(verdict);
-      say(values.json === true ? JSON.stringify(verdict) : line(verdict, `${n + 1} of ${chosen.length}`));
+      say(isJson ? JSON.stringify(verdict) : line(verdict, `${n + 1} of ${chosen.length}`));
     }
     const missed = verdicts.filter((verdict) => verdict.caughtBy === null).length;
     say(`${verdicts.length - missed} of ${verdicts.length} safeguards are caught when they are taken out`);
-    return missed === 0 || seedCount !== null ? 0 : 1;
+    return missed === 0 || isExploring ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function seedCountOf(text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 1)
-    throw new Error(`--seeds takes a whole number from 1, not ${text}.`);
-  return count;
 }
 
 function line({ name, caughtBy, seconds }: Verdict, place: string): string {

@@ -59,8 +59,8 @@ export class GuardedDatabase {
   }
 
   async #waitOrThrow(error: unknown, query: Query<unknown>, tries: number): Promise<void> {
-    const isCured = isCurable(error) || (query.repeatsWhenLocked === true && isLockTimeout(error));
-    if (!isCured || tries >= (query.triesMax ?? defaults.databaseTriesMax)) throw error;
+    const mayPass = isCurable(error) || (query.repeatsWhenLocked === true && isLockTimeout(error));
+    if (!mayPass || tries >= (query.triesMax ?? defaults.databaseTriesMax)) throw error;
     this.#events.emit("database:retried", { statement: query.name, tries, reason: String(error) });
     const ceiling = Math.min(defaults.databaseBackoffMs * 2 ** tries, defaults.databaseBackoffMsMax);
     await this.#clock.sleep(ceiling * (0.5 + this.#random.fraction() / 2));

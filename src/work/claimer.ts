@@ -216,7 +216,7 @@ export class Claimer {
         if (!isOrdered)
           plan = this.#fronts.plan(some, this.#bookmarks.afterKey, {
             nowMs: this.#seams.clock.monotonicMs(),
-            unsure: new Set(this.#unsure.keys()),
+            unsure: this.#unsure,
           });
         return some;
       },

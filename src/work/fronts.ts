@@ -32,7 +32,7 @@ export class Fronts {
   plan(
     buckets: readonly number[],
     positions: Map<number, string>,
-    { nowMs, unsure }: { readonly nowMs: number; readonly unsure: ReadonlySet<number> },
+    { nowMs, unsure }: { readonly nowMs: number; readonly unsure: Pick<ReadonlySet<number>, "has"> },
   ): FrontPlan {
     const far = new Set(this.#far.due(buckets, nowMs));
     for (const bucket of buckets) if (unsure.has(bucket)) far.add(bucket);
