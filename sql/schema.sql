@@ -160,9 +160,16 @@ create table leasehold.tenant_leases (
   token bigint default 0 not null,
   state text default 'free'::text not null,
   expires_at timestamp with time zone,
-  constraint tenant_leases_pkey PRIMARY KEY (tenant),
+  supervisor text collate "C" default 'tenants'::text not null,
+  incarnation text,
+  heir text,
+  region text,
+  source text default 'listed'::text not null,
+  since timestamp with time zone default now() not null,
+  constraint tenant_leases_pkey PRIMARY KEY (supervisor, tenant),
+  constraint tenant_leases_source_check CHECK ((source = ANY (ARRAY['listed'::text, 'promoted'::text, 'policy'::text, 'task'::text]))),
   constraint tenant_leases_state_check CHECK ((state = ANY (ARRAY['free'::text, 'running'::text, 'draining'::text])))
-);
+) with (fillfactor=50);
 
 create table leasehold.workers (
   id text not null,
@@ -183,6 +190,8 @@ create table leasehold.workers (
   incarnation text,
   first_token bigint,
   left_at timestamp with time zone,
+  alive_since timestamp with time zone default now() not null,
+  predecessor_until timestamp with time zone,
   constraint workers_pkey PRIMARY KEY (id),
   constraint workers_status_check CHECK ((status = ANY (ARRAY['alive'::text, 'draining'::text, 'dead'::text])))
 ) with (fillfactor=50);
@@ -1335,6 +1344,19 @@ CREATE OR REPLACE FUNCTION leasehold.session_lock(p_worker text)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select hashtextextended('leasehold ' || p_worker, 3)
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.tenant_is_lost(p_incarnation text, p_owner leasehold.workers, p_grace_ms double precision, p_now timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ -- without settings of its own, so that the planner puts it in place
+  select case
+    when (p_owner).id is null then true
+    when (p_owner).incarnation is distinct from p_incarnation then coalesce((p_owner).predecessor_until <= p_now, true)
+    when (p_owner).last_seen_at + (p_owner).ttl <= p_now then true
+    else (p_owner).status = 'dead' and ((p_owner).left_at is not null or coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))
+  end
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.uuid_v7()

@@ -92,6 +92,47 @@ export interface EventMap {
   "wake:unavailable": { readonly workerId: string; readonly reason: string };
   /** A pass of a loop failed; it is tried again. */
   "activity:failed": { readonly activity: string; readonly failures: number; readonly error: unknown };
+  /** A tenant runs here: its lease was won under this token, and start() was called. */
+  "tenant:started": {
+    readonly workerId: string;
+    readonly supervisor: string;
+    readonly tenant: string;
+    readonly token: bigint;
+  };
+  /** A tenant does not run here any more. Stuck: it did not end within the limit, and may still be running. */
+  "tenant:stopped": {
+    readonly workerId: string;
+    readonly supervisor: string;
+    readonly tenant: string;
+    readonly token: bigint;
+    readonly reason: string;
+    readonly isStuck: boolean;
+  };
+  /** start() threw; it is called again. */
+  "tenant:failed": {
+    readonly supervisor: string;
+    readonly tenant: string;
+    readonly attempt: number;
+    readonly error: unknown;
+    readonly againInMs: number;
+  };
+  /** stop() threw; the tenant counts as ended. */
+  "tenant:threw": { readonly supervisor: string; readonly tenant: string; readonly error: unknown };
+  /** promote() on a process that does not own the tenant. */
+  "tenant:refused": { readonly supervisor: string; readonly tenant: string; readonly owner: string | null };
+  /** The tenants were shared out. `waiting` are hot and run nowhere for now. */
+  "tenants:shared": {
+    readonly supervisor: string;
+    readonly hot: number;
+    readonly running: number;
+    readonly won: number;
+    readonly moving: number;
+    readonly waiting: number;
+  };
+  /** hot() or the policy's measure() failed; what they said last goes on to count. */
+  "tenants:unlisted": { readonly supervisor: string; readonly error: unknown };
+  /** A worker has registered again and again within a short time. */
+  "worker:looping": { readonly workerId: string; readonly generation: bigint; readonly restarts: number };
   /** Housekeeping finished a round (only the process that was elected says so). */
   "housekeeping:finished": {
     readonly queues: number;

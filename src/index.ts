@@ -1,4 +1,5 @@
 export { type ConnectOptions, connect } from "./connect.js";
+export { type ErrorEntry, errorTable } from "./error-table.js";
 export {
   ClosedError,
   DatabaseRefusedError,
@@ -6,8 +7,6 @@ export {
   DrainedError,
   EmbeddedPostgresError,
   EnqueueBlockedError,
-  type ErrorEntry,
-  errorTable,
   HandlerTimeoutError,
   InvalidKeyError,
   InvalidNameError,
@@ -17,10 +16,12 @@ export {
   LeaseLostError,
   MigrationError,
   NotMigratedError,
+  NotOwnerError,
   PayloadTooLargeError,
   QueueMismatchError,
   RingMismatchError,
   StaleFenceError,
+  TenantEndedError,
   UnknownQueueError,
   UnknownWorkerError,
   UnsupportedServerError,

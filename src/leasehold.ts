@@ -4,7 +4,7 @@ import { migrate, step } from "./database/migrate.js";
 import { grants } from "./database/migrations.generated.js";
 import { checkQueueName, withNames } from "./database/names.js";
 import { listQueues } from "./database/statements.generated.js";
-import { WorkerStateError } from "./errors.js";
+import { InvalidOptionError, WorkerStateError } from "./errors.js";
 import type { EventName, Events, Listener } from "./events.js";
 import type { MemberSettings } from "./membership/member-settings.js";
 import { Membership } from "./membership/membership.js";
@@ -40,6 +40,23 @@ export interface LeaseholdSeams {
   readonly signals: ProcessSignals;
 }
 
+/** What the other entries of the package need of a connection. */
+export interface Surroundings extends LeaseholdSeams {
+  readonly bind: Binder;
+  readonly membership: Membership;
+  /** Something that close() and signals have to stop; one of each name. Returns what takes it back. */
+  attach(name: string, part: { stop(why: string): Promise<void> }): () => void;
+  heedSignals(): () => void;
+}
+
+const surroundings = new WeakMap<Leasehold, Surroundings>();
+
+export function surroundingsOf(lh: Leasehold): Surroundings {
+  const found = surroundings.get(lh);
+  if (found === undefined) throw new InvalidOptionError("lh", lh, "what connect() resolved with");
+  return found;
+}
+
 /** One connection to Leasehold: a schema in a database. Made by connect(). */
 export class Leasehold {
   readonly schema: string;
@@ -48,6 +65,7 @@ export class Leasehold {
   readonly #newId: () => string;
   readonly #membership: Membership;
   readonly #workers = new Map<string, Worker>();
+  readonly #attached = new Map<string, { stop(why: string): Promise<void> }>();
 
   constructor(seams: LeaseholdSeams, schema: string, member: MemberSettings) {
     this.schema = schema;
@@ -55,6 +73,13 @@ export class Leasehold {
     this.#bind = binder({ schema, queue: defaults.queue });
     this.#newId = jobIds(seams.clock, seams.random);
     this.#membership = new Membership({ ...seams, bind: this.#bind }, member, version);
+    surroundings.set(this, {
+      ...seams,
+      bind: this.#bind,
+      membership: this.#membership,
+      attach: (name, part) => this.#attach(name, part),
+      heedSignals: () => this.#heedSignals(),
+    });
   }
 
   /** Who this process is in the registry, once it has a worker. */
@@ -111,7 +136,7 @@ export class Leasehold {
       kinds,
       settings,
       open: () => this.#open(name, {}),
-      heedSignals: () => StopOnSignal.of(this.#seams.signals).heed((signal) => this.#stopAll(signal)),
+      heedSignals: () => this.#heedSignals(),
     });
     this.#workers.set(name, worker);
     return worker;
@@ -161,10 +186,23 @@ export class Leasehold {
     return await once(this.#bind, tx, handler, messageId);
   }
 
-  /** Drains the workers of this process and ends its connections. */
+  /** Drains the workers and supervisors of this process and ends its connections. */
   async close(): Promise<void> {
     await this.#stopWorkers("the connection is closed");
     await this.#seams.database.close();
+  }
+
+  #attach(name: string, part: { stop(why: string): Promise<void> }): () => void {
+    if (this.#attached.has(name))
+      throw new WorkerStateError(
+        `This process has ${name} already. Stop it first, or give this one another name.`,
+      );
+    this.#attached.set(name, part);
+    return () => this.#attached.delete(name);
+  }
+
+  #heedSignals(): () => void {
+    return StopOnSignal.of(this.#seams.signals).heed((signal) => this.#stopAll(signal));
   }
 
   async #open(name: string, options: QueueOptions): Promise<QueueSeams> {
@@ -179,6 +217,7 @@ export class Leasehold {
   }
 
   async #stopWorkers(why: string): Promise<void> {
-    await Promise.all([...this.#workers.values()].map((worker) => worker.stop(why)));
+    const parts = [...this.#workers.values(), ...this.#attached.values()];
+    await Promise.all(parts.map((part) => part.stop(why)));
   }
 }

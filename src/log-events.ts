@@ -59,6 +59,32 @@ const words: Words = {
   "session:lost": ["warn", (e) => `${e.workerId} lost its session: ${e.reason}`],
   "wake:unavailable": ["warn", (e) => `notifications do not arrive, polling instead: ${e.reason}`],
   "activity:failed": ["warn", (e) => `${e.activity} failed (${e.failures}), trying again: ${e.error}`],
+  "tenant:started": ["info", (e) => `${e.workerId} runs ${e.tenant} under token ${e.token}`],
+  "tenant:stopped": [
+    "info",
+    (e) =>
+      `${e.workerId} has ended ${e.tenant} (${e.reason})${e.isStuck ? "; it ignores its signal and may still be running" : ""}`,
+  ],
+  "tenant:failed": [
+    "error",
+    (e) => `${e.tenant} could not be started (${e.attempt}), again in ${e.againInMs} ms: ${e.error}`,
+  ],
+  "tenant:threw": ["warn", (e) => `stop() of ${e.tenant} threw: ${e.error}`],
+  "tenant:refused": ["debug", (e) => `${e.tenant} is ${e.owner ?? "nobody"}'s to run`],
+  "tenants:shared": [
+    "debug",
+    (e) =>
+      `${e.supervisor}: ${e.running} of ${e.hot} hot tenants run here, ${e.won} new, ${e.moving} to move, ${e.waiting} waiting`,
+  ],
+  "tenants:unlisted": [
+    "error",
+    (e) => `${e.supervisor}: which tenants are hot is not known anew: ${e.error}`,
+  ],
+  "worker:looping": [
+    "error",
+    (e) =>
+      `${e.workerId} has registered ${e.restarts} times within minutes (generation ${e.generation}); look at its logs`,
+  ],
   "housekeeping:finished": [
     "debug",
     (e) => `housekeeping: ${e.queues} queue(s), ${e.removed} row(s) removed`,

@@ -3,17 +3,23 @@
 -- name: register_worker
 -- Locks the worker's row, by workers_pkey. A repetition raises the generation once more, which harms nobody. A process that starts takes its id from whoever has it; one that
 -- registers again (not is_new) does so only while nobody has taken it, otherwise there is no row.
+-- Whose id is taken may still run tenants until its TTL is over, or, if its session lock is the caller's now, for the grace.
 -- nullable: now, region
 -- row: generation bigint
 with registered as (
-  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, ttl, queues, has_session, metadata, incarnation)
-  select :id::text, :hostname::text, :pid::int, :region::text, 'alive', t.now, t.now, :ttl_ms::float8 * interval '1 ms',
+  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, alive_since, ttl, queues, has_session, metadata, incarnation)
+  select :id::text, :hostname::text, :pid::int, :region::text, 'alive', t.now, t.now, t.now, :ttl_ms::float8 * interval '1 ms',
          :queues::text[], :has_session::boolean, :metadata::jsonb, :incarnation::text
   from (select coalesce(:now::timestamptz, clock_timestamp()) as now) t
   on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
     started_at = case when :is_new::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
     first_token = case when not :is_new::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
-    metadata = excluded.metadata, incarnation = excluded.incarnation
+    metadata = excluded.metadata, incarnation = excluded.incarnation,
+    alive_since = case when :is_new::boolean or w.status = 'dead' then excluded.last_seen_at else w.alive_since end,
+    predecessor_until = case when w.incarnation is not distinct from excluded.incarnation or leasehold.tenant_is_lost(w.incarnation, w, :grace_ms::float8, excluded.last_seen_at)
+      then w.predecessor_until
+      else greatest(w.predecessor_until, least(w.last_seen_at + w.ttl,
+        case when w.has_session and excluded.has_session then excluded.last_seen_at + :grace_ms::float8 * interval '1 ms' end)) end
     where :is_new::boolean or w.incarnation = excluded.incarnation
   returning w.id, w.generation
 ), told as materialized (
@@ -23,11 +29,12 @@ select r.generation from registered r cross join told;
 
 -- name: beat_worker
 -- Locks the worker's row, by workers_pkey. Accepted only under the caller's generation and while not marked dead; the row as it
--- was says why not. Carries the queues too, so that a change that could not be told heals.
+-- was says why not. Carries the queues too, so that a change that could not be told heals. A session is only ever taken back here, so that a beat which comes late can't
+-- say that there is one when it broke long ago.
 -- nullable: now
 -- row: accepted boolean, incarnation text?
 with beaten as (
-  update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = :has_session::boolean,
+  update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = w.has_session and :has_session::boolean,
     queues = :queues::text[], status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
     metadata = :metadata::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
   where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
@@ -67,7 +74,7 @@ select exists (select 1 from told) as accepted;
 -- Locks the rows of workers not seen for their TTL, in the order of their ids, skip locked, and marks them dead; so everybody who
 -- looks at the ring also keeps it true.
 -- nullable: now
--- row: id text, region text?, queues text[], has_session boolean, is_watcher boolean, expires_in_ms float8
+-- row: id text, region text?, queues text[], has_session boolean, is_watcher boolean, expires_in_ms float8, alive_ms float8, generation bigint
 with t as materialized (
   select coalesce(:now::timestamptz, clock_timestamp()) as now
 ), stale as materialized (
@@ -78,7 +85,8 @@ with t as materialized (
 ), told as materialized (
   select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
-select w.id, w.region, w.queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms
+select w.id, w.region, w.queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms,
+       (extract(epoch from t.now - w.alive_since) * 1000)::float8 as alive_ms, w.generation
 from leasehold.workers w cross join t cross join (select count(*) from told) n
 where w.status = 'alive' and w.last_seen_at + w.ttl > t.now
 order by w.id;

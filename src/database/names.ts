@@ -63,6 +63,11 @@ export function withNames(text: string, names: Names): string {
   );
 }
 
+/** For names that are a parameter, and still part of what people type. */
+export function checkName(what: string, name: unknown): string {
+  return checkPattern(what, name);
+}
+
 function checkPattern(what: string, name: unknown): string {
   if (typeof name !== "string" || !namePattern.test(name)) {
     throw new InvalidNameError(

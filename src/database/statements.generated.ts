@@ -322,26 +322,31 @@ from t, pages p, seen s on conflict do nothing`,
 
 /** sql/statements/membership.sql */
 export const registerWorker: Statement<
-  { readonly id: string; readonly hostname: string; readonly pid: number; readonly region: string | null; readonly ttlMs: number; readonly queues: readonly string[]; readonly hasSession: boolean; readonly metadata: string; readonly incarnation: string; readonly now: Date | null; readonly isNew: boolean },
+  { readonly id: string; readonly hostname: string; readonly pid: number; readonly region: string | null; readonly ttlMs: number; readonly queues: readonly string[]; readonly hasSession: boolean; readonly metadata: string; readonly incarnation: string; readonly now: Date | null; readonly isNew: boolean; readonly graceMs: number },
   { readonly generation: string }
 > = {
   name: "register_worker",
   text: `with registered as (
-  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, ttl, queues, has_session, metadata, incarnation)
-  select $1::text, $2::text, $3::int, $4::text, 'alive', t.now, t.now, $5::float8 * interval '1 ms',
+  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, alive_since, ttl, queues, has_session, metadata, incarnation)
+  select $1::text, $2::text, $3::int, $4::text, 'alive', t.now, t.now, t.now, $5::float8 * interval '1 ms',
          $6::text[], $7::boolean, $8::jsonb, $9::text
   from (select coalesce($10::timestamptz, clock_timestamp()) as now) t
   on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
     started_at = case when $11::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
     first_token = case when not $11::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
-    metadata = excluded.metadata, incarnation = excluded.incarnation
+    metadata = excluded.metadata, incarnation = excluded.incarnation,
+    alive_since = case when $11::boolean or w.status = 'dead' then excluded.last_seen_at else w.alive_since end,
+    predecessor_until = case when w.incarnation is not distinct from excluded.incarnation or leasehold.tenant_is_lost(w.incarnation, w, $12::float8, excluded.last_seen_at)
+      then w.predecessor_until
+      else greatest(w.predecessor_until, least(w.last_seen_at + w.ttl,
+        case when w.has_session and excluded.has_session then excluded.last_seen_at + $12::float8 * interval '1 ms' end)) end
     where $11::boolean or w.incarnation = excluded.incarnation
   returning w.id, w.generation
 ), told as materialized (
   select pg_notify('leasehold_ring', 'joined') from registered
 )
 select r.generation from registered r cross join told`,
-  parameters: ["id", "hostname", "pid", "region", "ttlMs", "queues", "hasSession", "metadata", "incarnation", "now", "isNew"],
+  parameters: ["id", "hostname", "pid", "region", "ttlMs", "queues", "hasSession", "metadata", "incarnation", "now", "isNew", "graceMs"],
 };
 
 /** sql/statements/membership.sql */
@@ -351,7 +356,7 @@ export const beatWorker: Statement<
 > = {
   name: "beat_worker",
   text: `with beaten as (
-  update leasehold.workers w set last_seen_at = coalesce($1::timestamptz, clock_timestamp()), has_session = $2::boolean,
+  update leasehold.workers w set last_seen_at = coalesce($1::timestamptz, clock_timestamp()), has_session = w.has_session and $2::boolean,
     queues = $3::text[], status = case when cardinality($3::text[]) = 0 then 'draining' else 'alive' end,
     metadata = $4::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
   where w.id = $5::text and w.generation = $6::bigint and w.status <> 'dead'
@@ -401,7 +406,7 @@ select exists (select 1 from told) as accepted`,
 /** sql/statements/membership.sql */
 export const listMembers: Statement<
   { readonly now: Date | null },
-  { readonly id: string; readonly region: string | null; readonly queues: string[]; readonly has_session: boolean; readonly is_watcher: boolean; readonly expires_in_ms: number }
+  { readonly id: string; readonly region: string | null; readonly queues: string[]; readonly has_session: boolean; readonly is_watcher: boolean; readonly expires_in_ms: number; readonly alive_ms: number; readonly generation: string }
 > = {
   name: "list_members",
   text: `with t as materialized (
@@ -414,7 +419,8 @@ export const listMembers: Statement<
 ), told as materialized (
   select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
-select w.id, w.region, w.queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms
+select w.id, w.region, w.queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms,
+       (extract(epoch from t.now - w.alive_since) * 1000)::float8 as alive_ms, w.generation
 from leasehold.workers w cross join t cross join (select count(*) from told) n
 where w.status = 'alive' and w.last_seen_at + w.ttl > t.now
 order by w.id`,
@@ -878,4 +884,115 @@ select w.id, w.token, case when r.id is not null then 'renewed' when h.id is not
 from wanted w left join held h on h.id = w.id and h.token = w.token left join renewed r on r.id = h.id
 order by w.id, w.token`,
   parameters: ["jobs", "workerId", "now", "leaseMs"],
+};
+
+/** sql/statements/tenants.sql */
+export const listTenantLeases: Statement<
+  { readonly workerId: string; readonly incarnation: string; readonly graceMs: number; readonly now: Date | null; readonly supervisor: string; readonly only: readonly string[] | null },
+  { readonly leases: unknown }
+> = {
+  name: "list_tenant_leases",
+  text: `select coalesce(json_agg(json_build_array(l.tenant, l.owner, l.owner = $1::text and l.incarnation = $2::text, l.token::text, l.state, l.heir, l.region, l.source,
+    l.owner is not null and leasehold.tenant_is_lost(l.incarnation, w, $3::float8, coalesce($4::timestamptz, clock_timestamp()))) order by l.tenant), '[]') as leases
+from leasehold.tenant_leases l left join leasehold.workers w on w.id = l.owner
+where l.supervisor = $5::text and ($6::text[] is null or l.tenant = any($6::text[]))`,
+  parameters: ["workerId", "incarnation", "graceMs", "now", "supervisor", "only"],
+};
+
+/** sql/statements/tenants.sql */
+export const winTenants: Statement<
+  { readonly now: Date | null; readonly tenants: readonly string[]; readonly seen: readonly bigint[]; readonly regions: readonly string[]; readonly sources: readonly string[]; readonly workerId: string; readonly incarnation: string; readonly supervisor: string; readonly graceMs: number },
+  { readonly tenant: string; readonly token: string }
+> = {
+  name: "win_tenants",
+  text: `with t as materialized (
+  select coalesce($1::timestamptz, clock_timestamp()) as now
+), wanted as materialized (
+  select u.tenant, u.seen, nullif(u.region, '') as region, u.source, nextval('leasehold.lease_tokens') as token, t.now
+  from unnest($2::text[], $3::bigint[], $4::text[], $5::text[]) as u(tenant, seen, region, source) cross join t
+  where exists (select 1 from leasehold.workers w
+                where w.id = $6::text and w.incarnation = $7::text and w.status = 'alive' and w.last_seen_at + w.ttl > t.now)
+  order by u.tenant collate "C"
+)
+insert into leasehold.tenant_leases as l (supervisor, tenant, owner, incarnation, token, state, region, source, since)
+select $8::text, n.tenant, $6::text, $7::text, n.token, 'running', n.region, n.source, n.now from wanted n order by n.tenant collate "C"
+on conflict (supervisor, tenant) do update set owner = excluded.owner, incarnation = excluded.incarnation, token = excluded.token, state = 'running', heir = null,
+  region = excluded.region, source = excluded.source, since = excluded.since, expires_at = null
+  where l.token = (select n.seen from wanted n where n.tenant = l.tenant)
+    and (l.owner is null or l.owner = excluded.owner and l.incarnation = excluded.incarnation
+         or not exists (select 1 from leasehold.workers w where w.id = l.owner)
+         or (select leasehold.tenant_is_lost(l.incarnation, w, $9::float8, excluded.since) from leasehold.workers w where w.id = l.owner))
+returning l.tenant, l.token`,
+  parameters: ["now", "tenants", "seen", "regions", "sources", "workerId", "incarnation", "supervisor", "graceMs"],
+};
+
+/** sql/statements/tenants.sql */
+export const drainTenants: Statement<
+  { readonly tenants: readonly string[]; readonly tokens: readonly bigint[]; readonly heirs: readonly string[]; readonly supervisor: string; readonly workerId: string; readonly incarnation: string; readonly now: Date | null; readonly limitMs: number },
+  { readonly tenant: string }
+> = {
+  name: "drain_tenants",
+  text: `with named as materialized (
+  select l.tenant, nullif(u.heir, '') as heir from unnest($1::text[], $2::bigint[], $3::text[]) as u(tenant, token, heir)
+  join leasehold.tenant_leases l on l.supervisor = $4::text and l.tenant = u.tenant and l.token = u.token
+  where l.owner = $5::text and l.incarnation = $6::text
+  order by l.tenant for update of l
+), t as (select coalesce($7::timestamptz, clock_timestamp()) as now)
+update leasehold.tenant_leases l set state = 'draining', heir = n.heir, since = t.now, expires_at = t.now + $8::float8 * interval '1 ms'
+from named n cross join t where l.supervisor = $4::text and l.tenant = n.tenant
+returning l.tenant`,
+  parameters: ["tenants", "tokens", "heirs", "supervisor", "workerId", "incarnation", "now", "limitMs"],
+};
+
+/** sql/statements/tenants.sql */
+export const freeTenants: Statement<
+  { readonly tenants: readonly string[]; readonly tokens: readonly bigint[]; readonly supervisor: string; readonly workerId: string; readonly incarnation: string; readonly now: Date | null },
+  { readonly tenant: string }
+> = {
+  name: "free_tenants",
+  text: `with named as materialized (
+  select l.tenant, l.heir from unnest($1::text[], $2::bigint[]) as u(tenant, token)
+  join leasehold.tenant_leases l on l.supervisor = $3::text and l.tenant = u.tenant and l.token = u.token
+  where l.owner = $4::text and l.incarnation = $5::text
+  order by l.tenant for update of l
+), freed as (
+  update leasehold.tenant_leases l set owner = null, incarnation = null, state = 'free', since = coalesce($6::timestamptz, clock_timestamp()), expires_at = null
+  from named n where l.supervisor = $3::text and l.tenant = n.tenant
+  returning l.tenant, n.heir
+), told as materialized (
+  select case when h.heir is null then pg_notify('leasehold_ring', 'tenants:' || $3::text)
+              else pg_notify(leasehold.worker_channel(h.heir), 'tenants:' || $3::text || ':') end
+  from (select distinct f.heir from freed f) h
+)
+select f.tenant from freed f cross join (select count(*) from told) n`,
+  parameters: ["tenants", "tokens", "supervisor", "workerId", "incarnation", "now"],
+};
+
+/** sql/statements/tenants.sql */
+export const dropTenants: Statement<
+  { readonly tenants: readonly string[]; readonly tokens: readonly bigint[]; readonly supervisor: string; readonly workerId: string; readonly incarnation: string; readonly graceMs: number; readonly now: Date | null },
+  { readonly tenant: string }
+> = {
+  name: "drop_tenants",
+  text: `with named as materialized (
+  select l.tenant from unnest($1::text[], $2::bigint[]) as u(tenant, token)
+  join leasehold.tenant_leases l on l.supervisor = $3::text and l.tenant = u.tenant and l.token = u.token
+  left join leasehold.workers w on w.id = l.owner
+  where l.owner is null or l.owner = $4::text and l.incarnation = $5::text
+    or leasehold.tenant_is_lost(l.incarnation, w, $6::float8, coalesce($7::timestamptz, clock_timestamp()))
+  order by l.tenant for update of l
+)
+delete from leasehold.tenant_leases l using named n where l.supervisor = $3::text and l.tenant = n.tenant
+returning l.tenant`,
+  parameters: ["tenants", "tokens", "supervisor", "workerId", "incarnation", "graceMs", "now"],
+};
+
+/** sql/statements/tenants.sql */
+export const listHandled: Statement<
+  { readonly handler: string; readonly messageIds: readonly string[] },
+  { readonly message_id: string }
+> = {
+  name: "list_handled",
+  text: `select h.message_id from leasehold.handled h where h.handler = $1::text and h.message_id = any($2::text[])`,
+  parameters: ["handler", "messageIds"],
 };

@@ -21,8 +21,8 @@ export interface DirectSessionSeams {
 }
 
 export interface DirectSessionListener {
-  /** Membership changed. */
-  onRing(): void;
+  /** Membership changed; or, with the name of what somebody takes part in, that part of it did. */
+  onRing(payload: string): void;
   /** A queue has rows: `queue:bucket,bucket`, or `queue:` for any bucket. */
   onWake(payload: string): void;
   onLost(): void;
@@ -159,7 +159,7 @@ export class DirectSession {
   }
 
   #onNotice(channel: string, payload: string): void {
-    if (channel.endsWith("_ring")) this.#listener.onRing();
+    if (channel.endsWith("_ring")) this.#listener.onRing(payload);
     else if (payload.startsWith("self-test ")) this.#heard?.(payload);
     else this.#listener.onWake(payload);
   }

@@ -20,12 +20,15 @@ export interface MemberSettings {
   readonly region: string | null;
   readonly heartbeatMs: number;
   readonly ttlMs: number;
+  /** How often tenants are shared out anew, unless a supervisor says otherwise. */
+  readonly tickMs: number;
 }
 
 export interface MemberSurroundings {
   readonly workerId: string | undefined;
   readonly heartbeatMs: string | undefined;
   readonly ttlMs: string | undefined;
+  readonly tickMs?: string | undefined;
   readonly hostname: string;
   readonly pid: number;
 }
@@ -42,6 +45,7 @@ export function memberSettings(options: MemberOptions, environment: MemberSurrou
     min: defaults.ttlHeartbeatsMin * heartbeatMs,
     max: 86_400_000,
   });
+  const tickMs = checkedTickMs(fromText("WORKER_OWNERSHIP_TICK_MS", environment.tickMs));
   if (options.region !== undefined && (typeof options.region !== "string" || options.region === "")) {
     throw new InvalidOptionError("region", options.region, "the name of a region");
   }
@@ -53,7 +57,13 @@ export function memberSettings(options: MemberOptions, environment: MemberSurrou
     region: options.region ?? null,
     heartbeatMs,
     ttlMs,
+    tickMs,
   });
+}
+
+export function checkedTickMs(tickMs: number | undefined, fallback: number = defaults.tenantTickMs): number {
+  const { tenantTickMsMin: min, tenantTickMsMax: max } = defaults;
+  return wholeNumber("tickMs", tickMs, { fallback, min, max });
 }
 
 export function checkedWorkerId(workerId: unknown): string {

@@ -24,13 +24,15 @@ export interface MembershipSeams {
   readonly sessions: Sessions;
 }
 
-/** Whoever works as a member of the fleet: a queue's worker, later a tenant supervisor. */
+/** Whoever works as a member of the fleet: a queue's worker, a tenant supervisor. */
 export interface Participant {
   /** The roster changed, or was read again after a silence. */
   onRing(): void;
   /** Rows may be waiting in these buckets; null for any. */
   onWake(buckets: readonly number[] | null): void;
   onSuperseded(): void;
+  /** How long this process is sure of being taken for alive has become shorter: ask sureForMs(). */
+  onDoubt?(): void;
   load(): { readonly running: number; readonly inHand: number };
 }
 
@@ -55,6 +57,7 @@ export class Membership {
   #isSuperseded = false;
   #mustRegister = false;
   #isSessionDoubted = false;
+  #sessionLostAtMs = Number.NEGATIVE_INFINITY;
   /** Joining and finishing happen one after another: the first enters the registry, the last leaves it. */
   readonly #turn = new InTurn();
 
@@ -67,7 +70,7 @@ export class Membership {
     this.trust = new TrustWindow(seams, settings);
     this.roster = new Roster(seams);
     this.#session = new DirectSession(seams, settings.id, {
-      onRing: () => this.#ring.wake(),
+      onRing: (payload) => this.#onRingNotice(payload),
       onWake: (payload) => this.#onWake(payload),
       onLost: () => this.#onSessionLost(),
     });
@@ -87,6 +90,7 @@ export class Membership {
     const parts = { session: this.#session, roster: this.roster };
     this.#watch = new Loop(seams, new Watch(seams, settings.id, parts));
     this.roster.onChange(() => this.#onRoster());
+    this.trust.onShut(() => this.#doubt());
   }
 
   /** True when notifications reach this process. */
@@ -96,6 +100,16 @@ export class Membership {
 
   get isSuperseded(): boolean {
     return this.#isSuperseded;
+  }
+
+  /**
+   * How long nobody takes this process for dead, whatever happens: for its trust window; and, while the registry believes in a session that broke, for less than the watcher's grace.
+   */
+  sureForMs(): number {
+    const trusted = this.trust.leftMs();
+    if (!this.record.toldSession || this.#session.isLocked) return trusted;
+    const graceMs = defaults.sessionGraceMs * defaults.tenantSureShare;
+    return Math.max(0, Math.min(trusted, this.#sessionLostAtMs + graceMs - this.#clock.monotonicMs()));
   }
 
   /** Enters the registry, or adds a queue to what this process works on. Resolves with the roster read. */
@@ -187,6 +201,8 @@ export class Membership {
   /** Says so before the grace is over: without a session only the TTL counts, however long it takes to open another. */
   #onSessionLost(): void {
     this.record.hasSession = false;
+    this.#sessionLostAtMs = this.#clock.monotonicMs();
+    this.#doubt();
     this.#heartbeat.wake();
     this.#sessionLoop.wake();
   }
@@ -198,11 +214,21 @@ export class Membership {
     this.#sessionLoop.wake();
   }
 
+  #doubt(): void {
+    for (const participant of this.#participants.values()) participant.onDoubt?.();
+  }
+
   #onRoster(): void {
     const isListed = this.roster.members.some((member) => member.id === this.settings.id);
     if (!isListed && this.record.queues.size > 0) this.#heartbeat.wake();
     this.trust.isOpen(); // Tells when it is not.
     for (const participant of this.#participants.values()) participant.onRing();
+  }
+
+  /** Tenants that were given up concern their supervisor, not the list of members. */
+  #onRingNotice(payload: string): void {
+    if (payload.startsWith("tenants:")) this.#participants.get(payload)?.onWake(null);
+    else this.#ring.wake();
   }
 
   #onWake(payload: string): void {

@@ -1,4 +1,4 @@
-import { hash32, mix32 } from "./hash.js";
+import { itemHalves, pairScore, workerHalves } from "./scores.js";
 
 /** What is to be shared out, and among whom. A name that occurs twice counts once. */
 export interface Sharing {
@@ -15,10 +15,10 @@ export interface Sharing {
  */
 export function rendezvous(sharing: Sharing): ReadonlyMap<string, string> {
   return shareOut(sharing, (items, workers) => {
-    const workerHashes = workers.map((worker) => halves(worker, 2));
+    const workerHashes = workers.map(workerHalves);
     const scores = new Float64Array(items.length * workers.length);
     let pair = 0;
-    for (const item of items.map((name) => halves(name, 0))) {
+    for (const item of items.map(itemHalves)) {
       for (const worker of workerHashes) scores[pair++] = pairScore(item, worker);
     }
     return scores;
@@ -85,24 +85,4 @@ function nextBest(row: Float64Array, last: number): number {
     }
   }
   return best;
-}
-
-interface Halves {
-  readonly high: number;
-  readonly low: number;
-}
-
-/** Items and workers have seeds of their own: otherwise an item named like a worker would meet it at zero, the lowest score. */
-function halves(text: string, seed: number): Halves {
-  return { high: hash32(text, seed), low: hash32(text, seed + 1) };
-}
-
-/**
- * Two halves of 32 bits, of which a number holds 53 exactly. Each name is hashed once and a pair is only mixed: a hash over both
- * names for every pair spreads no better and takes many times as long.
- */
-function pairScore(item: Halves, worker: Halves): number {
-  const high = mix32(item.high ^ worker.high);
-  const low = mix32(item.low ^ worker.low);
-  return high * 2 ** 21 + (low >>> 11);
 }

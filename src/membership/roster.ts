@@ -11,6 +11,9 @@ export interface Member extends RingMember {
   readonly queues: readonly string[];
   readonly hasSession: boolean;
   readonly isWatcher: boolean;
+  /** Since when it has been alive without a break, by this process's monotonic clock. */
+  readonly aliveSinceMs: number;
+  readonly generation: bigint;
 }
 
 export interface RosterSeams {
@@ -56,6 +59,7 @@ export class Roster implements Activity {
       timeoutMs: defaults.ringTimeoutMs,
       triesMax: defaults.workerTriesMax,
     });
+    const nowMs = clock.monotonicMs();
     this.#members = Object.freeze(
       rows.map((row) =>
         Object.freeze({
@@ -64,6 +68,8 @@ export class Roster implements Activity {
           queues: row.queues,
           hasSession: row.has_session,
           isWatcher: row.is_watcher,
+          aliveSinceMs: nowMs - row.alive_ms,
+          generation: BigInt(row.generation),
         }),
       ),
     );

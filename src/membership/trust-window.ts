@@ -13,6 +13,7 @@ export class TrustWindow {
   readonly #settings: MemberSettings;
   #untilMs = Number.NEGATIVE_INFINITY;
   #wasOpen = false;
+  readonly #onShut = new Set<() => void>();
 
   constructor(seams: { readonly clock: Clock; readonly events: Events }, settings: MemberSettings) {
     this.#clock = seams.clock;
@@ -28,10 +29,21 @@ export class TrustWindow {
     if (wasShut) this.#events.emit("trust:regained", { workerId: id });
   }
 
+  /** Calls when the window is found shut. */
+  onShut(listener: () => void): void {
+    this.#onShut.add(listener);
+  }
+
+  /** How long it will stay open without another beat. */
+  leftMs(): number {
+    return Math.max(0, this.#untilMs - this.#clock.monotonicMs());
+  }
+
   isOpen(): boolean {
-    const isOpen = this.#clock.monotonicMs() < this.#untilMs;
+    const isOpen = this.leftMs() > 0;
     if (!isOpen && this.#wasOpen) {
       this.#wasOpen = false;
+      for (const listener of this.#onShut) listener();
       this.#events.emit("trust:lost", { workerId: this.#settings.id });
     }
     return isOpen;

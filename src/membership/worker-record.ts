@@ -48,6 +48,8 @@ export class WorkerRecord {
   /** Writes that concern the generation go one after another. */
   readonly #turn = new InTurn();
   hasSession = false;
+  /** Whether the registry believes in our session: then it may take us for dead when that breaks. */
+  toldSession = false;
 
   constructor(seams: RecordSeams, settings: MemberSettings) {
     this.#seams = seams;
@@ -57,6 +59,11 @@ export class WorkerRecord {
 
   get generation(): bigint {
     return this.#generation;
+  }
+
+  /** Which process of its id this is, as its row says. */
+  get incarnation(): string {
+    return this.#incarnation;
   }
 
   get queues(): ReadonlySet<string> {
@@ -90,6 +97,7 @@ export class WorkerRecord {
   async #register(load: Load, why: string): Promise<boolean> {
     const { database, bind, clock, events } = this.#seams;
     const { id, hostname, pid, region, ttlMs } = this.settings;
+    const told = this.hasSession;
     const [row] = await database.run(
       this.#timely(
         bind(registerWorker, {
@@ -99,16 +107,18 @@ export class WorkerRecord {
           region,
           ttlMs,
           queues: [...this.#queues],
-          hasSession: this.hasSession,
+          hasSession: told,
           isNew: this.#isNew,
           incarnation: this.#incarnation,
           metadata: JSON.stringify(load),
+          graceMs: defaults.sessionGraceMs,
           now: clock.databaseNow(),
         }),
       ),
     );
     if (row === undefined) return false;
     this.#isNew = false;
+    this.toldSession = told;
     this.#generation = BigInt(row.generation);
     const { generation, hasSession } = this;
     events.emit("worker:registered", { workerId: id, generation, hasSession, why });
@@ -117,19 +127,23 @@ export class WorkerRecord {
 
   async #beat(load: Load): Promise<BeatAnswer> {
     const { database, bind, clock } = this.#seams;
+    const told = this.hasSession;
     const [row] = await database.run(
       this.#timely(
         bind(beatWorker, {
           id: this.settings.id,
           generation: this.#generation,
           queues: [...this.#queues],
-          hasSession: this.hasSession,
+          hasSession: told,
           metadata: JSON.stringify(load),
           now: clock.databaseNow(),
         }),
       ),
     );
-    if (row?.accepted === true) return "accepted";
+    if (row?.accepted === true) {
+      this.toldSession &&= told;
+      return "accepted";
+    }
     const stored = row?.incarnation ?? this.#incarnation;
     return stored === this.#incarnation ? "dead" : "superseded";
   }

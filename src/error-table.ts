@@ -1,0 +1,148 @@
+/** Every error once more, for people: what its code means and what to do. */
+
+export interface ErrorEntry {
+  readonly code: string;
+  readonly class: string;
+  readonly meaning: string;
+  readonly action: string;
+}
+
+const entry = (code: string, name: string, meaning: string, action: string): ErrorEntry =>
+  Object.freeze({ code, class: name, meaning, action });
+
+export const errorTable: readonly ErrorEntry[] = Object.freeze([
+  entry(
+    "LH_INVALID_NAME",
+    "InvalidNameError",
+    "a schema or queue name outside of `^[a-z_][a-z0-9_]{0,47}$`, or a reserved one",
+    "choose another name",
+  ),
+  entry(
+    "LH_INVALID_OPTION",
+    "InvalidOptionError",
+    "an option of the wrong type or out of range",
+    "read the range in the message",
+  ),
+  entry(
+    "LH_INVALID_PAYLOAD",
+    "InvalidPayloadError",
+    "a payload or header that would not come back equal: NUL, lone surrogate, cycle, BigInt, undefined, NaN, Date, Map, nesting over 100",
+    "convert the value at the path named",
+  ),
+  entry(
+    "LH_PAYLOAD_TOO_LARGE",
+    "PayloadTooLargeError",
+    "a payload over the limit (64 KB)",
+    "store the data elsewhere and enqueue a pointer",
+  ),
+  entry(
+    "LH_INVALID_KEY",
+    "InvalidKeyError",
+    "an empty or too long kind, partition key or idempotency key, or one with NUL or a lone surrogate",
+    "shorten or clean it",
+  ),
+  entry(
+    "LH_UNKNOWN_QUEUE",
+    "UnknownQueueError",
+    "a queue that was never created",
+    "create it with lh.queue(name, { order })",
+  ),
+  entry(
+    "LH_QUEUE_MISMATCH",
+    "QueueMismatchError",
+    "a queue that exists with other settings",
+    "ask for the stored ones or leave the option out",
+  ),
+  entry(
+    "LH_RING_MISMATCH",
+    "RingMismatchError",
+    "a queue whose buckets are spread by a hash that this version does not know",
+    "run the version that the other workers run",
+  ),
+  entry(
+    "LH_NOT_MIGRATED",
+    "NotMigratedError",
+    "the schema is missing or older than the library",
+    "call lh.migrate()",
+  ),
+  entry(
+    "LH_MIGRATION_FAILED",
+    "MigrationError",
+    "a migration could not run, for instance because a lock was not to be had in time",
+    "call lh.migrate() again; it goes on where it stopped",
+  ),
+  entry(
+    "LH_UNSUPPORTED_SERVER",
+    "UnsupportedServerError",
+    "a server older than PostgreSQL 14, or one that writes dates in another style than ISO",
+    "upgrade the server, or set datestyle to ISO for the role",
+  ),
+  entry(
+    "LH_LEASE_LOST",
+    "LeaseLostError",
+    "the row is no longer this worker's under this token",
+    "stop and write nothing more",
+  ),
+  entry("LH_STALE_FENCE", "StaleFenceError", "a resource has seen a higher fence token", "roll back"),
+  entry(
+    "LH_HANDLER_TIMEOUT",
+    "HandlerTimeoutError",
+    "a handler took longer than its timeout",
+    "pass job.signal on, or raise handlerTimeoutMs",
+  ),
+  entry(
+    "LH_DRAINED",
+    "DrainedError",
+    "the worker stops and the handler did not finish within the drain limit",
+    "nothing: the job goes back and uses no attempt; raise drainLimitMs if it happens often",
+  ),
+  entry(
+    "LH_WORKER_STATE",
+    "WorkerStateError",
+    "a worker was started twice, or two workers of one process on one queue",
+    "make one worker a queue, and start it once",
+  ),
+  entry(
+    "LH_UNKNOWN_WORKER",
+    "UnknownWorkerError",
+    "an eviction of a worker that is not registered or already dead",
+    "look at lh.workers()",
+  ),
+  entry(
+    "LH_NOT_OWNER",
+    "NotOwnerError",
+    "a tenant was to be promoted, demoted or worked for on a process that does not own it",
+    "ask the owner named, or go on to the next tenant",
+  ),
+  entry(
+    "LH_TENANT_ENDED",
+    "TenantEndedError",
+    "the reason of a tenant's signal: it moves, is idle, its process stops or has lost its lease",
+    "stop what runs for the tenant",
+  ),
+  entry(
+    "LH_DATABASE_UNAVAILABLE",
+    "DatabaseUnavailableError",
+    "the connection could not be made or broke",
+    "repeat the call; a repeated enqueue should carry an idempotency key",
+  ),
+  entry(
+    "LH_DATABASE_REFUSED",
+    "DatabaseRefusedError",
+    "an SQL error that repeating does not cure",
+    "read sqlState and the message",
+  ),
+  entry(
+    "LH_ENQUEUE_BLOCKED",
+    "EnqueueBlockedError",
+    "an idempotency key, or a partition key of a strict queue, is held by an open transaction",
+    "enqueue again when it has ended",
+  ),
+  entry("LH_CLOSED", "ClosedError", "use after close()", "connect again"),
+  entry(
+    "LH_EMBEDDED_POSTGRES",
+    "EmbeddedPostgresError",
+    "the embedded server could not be found or started",
+    "read the message; DATABASE_URL wins when set",
+  ),
+]);

@@ -1,0 +1,128 @@
+import { type AssignedTenant, assign, type TenantMember } from "./assign.js";
+import type { HeldTenant, TenantLease, WantedTenant } from "./lease.js";
+import type { TenantSource } from "./tenant.js";
+
+/** Everything that one tick knows. */
+export interface TickView {
+  readonly workerId: string;
+  readonly members: readonly TenantMember[];
+  readonly leases: readonly TenantLease[];
+  /** What should be hot by hot() and the policy. */
+  readonly hot: ReadonlyMap<string, { readonly region: string | null; readonly source: TenantSource }>;
+  /** False while `hot` has never been read: then nothing counts as cold. */
+  readonly isHotKnown: boolean;
+  /** Hot by promotion or policy, and idle for too long: whoever runs it ends it. */
+  isIdle(tenant: string): boolean;
+  /** What runs here and is not ending, with its token. */
+  readonly running: ReadonlyMap<string, bigint>;
+  /** What this process has in hand in another way, such as ending it: not to be won now. */
+  isBusy(tenant: string): boolean;
+}
+
+export interface Decisions {
+  /** To win and start. */
+  readonly win: readonly WantedTenant[];
+  /** Run here, and should run there. */
+  readonly move: ReadonlyMap<string, string>;
+  /** Run here and may stay. */
+  readonly stay: readonly string[];
+  /** Run here and are cold. */
+  readonly cool: readonly string[];
+  /** Run here under a lease that is not ours any more. */
+  readonly lost: readonly string[];
+  /** Leases of ours that nothing runs under, for others to go on with. */
+  readonly release: readonly HeldTenant[];
+  /** Rows that nobody needs; the first member tidies them up. */
+  readonly tidy: readonly HeldTenant[];
+  /** Hot tenants that nobody runs for now. */
+  readonly waiting: number;
+  readonly targets: ReadonlyMap<string, string>;
+}
+
+/** What a tick has to do. Pure. */
+export function decide(view: TickView): Decisions {
+  const { workerId, running } = view;
+  const leases = new Map(view.leases.map((lease) => [lease.tenant, lease]));
+  const hot = hotTenants(view, leases);
+  const targets = assign(hot, view.members);
+  const win: WantedTenant[] = [];
+  const release: HeldTenant[] = [];
+  let waiting = 0;
+  for (const { tenant, region } of hot) {
+    const lease = leases.get(tenant);
+    if (running.has(tenant) || !isOpen(lease, view)) continue;
+    waiting++;
+    const isFree = lease === undefined || lease.owner === null || lease.isMine || lease.isLost;
+    if (targets.get(tenant) !== workerId) {
+      if (lease?.isMine === true && !view.isBusy(tenant)) release.push(lease);
+    } else if (isFree && !view.isBusy(tenant)) {
+      const source = view.hot.get(tenant)?.source ?? lease?.source ?? "listed";
+      win.push({ tenant, seen: lease?.token ?? 0n, region, source });
+    }
+  }
+  return { win, release, waiting, targets, ...decideRunning(view, leases, targets), tidy: tidy(view) };
+}
+
+/** True when nobody runs it who is a member and goes on with it. */
+function isOpen(lease: TenantLease | undefined, view: TickView): boolean {
+  if (lease === undefined || lease.state !== "running" || lease.isLost || lease.source === "task")
+    return true;
+  // Under our id but not running here, it is an earlier process's, or left over from a win that was not answered.
+  return lease.owner === view.workerId || !view.members.some(({ id }) => id === lease.owner);
+}
+
+function decideRunning(
+  view: TickView,
+  leases: ReadonlyMap<string, TenantLease>,
+  targets: ReadonlyMap<string, string>,
+): Pick<Decisions, "move" | "stay" | "cool" | "lost"> {
+  const move = new Map<string, string>();
+  const stay: string[] = [];
+  const cool: string[] = [];
+  const lost: string[] = [];
+  for (const [tenant, token] of view.running) {
+    const lease = leases.get(tenant);
+    const target = targets.get(tenant);
+    if (lease === undefined || !lease.isMine || lease.token !== token) lost.push(tenant);
+    else if (!isHot(lease, view)) cool.push(tenant);
+    else if (target === undefined || target === view.workerId) stay.push(tenant);
+    else move.set(tenant, target);
+  }
+  return { move, stay, cool, lost };
+}
+
+/** Everything that should be hot, with the member that has it or is to get it. */
+function hotTenants(view: TickView, leases: ReadonlyMap<string, TenantLease>): readonly AssignedTenant[] {
+  const members = new Set(view.members.map(({ id }) => id));
+  const hot: AssignedTenant[] = [];
+  for (const [tenant, { region }] of view.hot) {
+    if (!leases.has(tenant)) hot.push({ tenant, region, owner: null });
+  }
+  for (const lease of view.leases) {
+    if (lease.source === "task" && !view.hot.has(lease.tenant)) continue;
+    const isElsewhere = lease.state === "running" && !lease.isLost && lease.owner !== view.workerId;
+    if (!isElsewhere && !isHot(lease, view)) continue;
+    const holder = lease.state === "running" && !lease.isLost ? lease.owner : lease.heir;
+    const owner = holder !== null && members.has(holder) && lease.source !== "task" ? holder : null;
+    const region = view.hot.get(lease.tenant)?.region ?? lease.region;
+    hot.push({ tenant: lease.tenant, region, owner });
+  }
+  return hot;
+}
+
+function isHot(lease: TenantLease, view: TickView): boolean {
+  if (view.hot.has(lease.tenant)) return true;
+  if (!view.isHotKnown) return lease.source !== "task";
+  if (lease.source === "listed" || lease.source === "task") return false;
+  return !view.isIdle(lease.tenant);
+}
+
+/** Rows of cold tenants: our own that nothing runs under, and, for the first member, what others left behind. */
+function tidy(view: TickView): readonly HeldTenant[] {
+  const isFirst = view.members[0]?.id === view.workerId;
+  return view.leases.filter((lease) => {
+    const isLeftBehind = isFirst && (lease.owner === null || lease.isLost);
+    const isOurs = lease.isMine && !view.running.has(lease.tenant) && !view.isBusy(lease.tenant);
+    return (isLeftBehind || isOurs) && !isHot(lease, view);
+  });
+}

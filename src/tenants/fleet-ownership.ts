@@ -1,0 +1,217 @@
+import type { Binder } from "../database/bind.js";
+import type { GuardedDatabase } from "../database/guarded-database.js";
+import {
+  drainTenants,
+  dropTenants,
+  freeTenants,
+  handleOnce,
+  listHandled,
+  listTenantLeases,
+  winTenants,
+} from "../database/statements.generated.js";
+import type { Membership } from "../membership/membership.js";
+import { isLiveOn, listWorkers } from "../operate/workers.js";
+import type { Clock } from "../seams/clock.js";
+import type { Query } from "../seams/database.js";
+import { defaults } from "../settings.js";
+import type { TenantMember } from "./assign.js";
+import type { HeldTenant, TenantLease, WantedTenant } from "./lease.js";
+import type { ActiveWorker, Ownership, OwnershipListener } from "./ownership.js";
+import type { TenantSource } from "./tenant.js";
+import type { TenantSettings } from "./tenant-settings.js";
+
+export interface FleetOwnershipSeams {
+  readonly database: GuardedDatabase;
+  readonly bind: Binder;
+  readonly clock: Clock;
+  readonly membership: Membership;
+}
+
+/** A row of the list, as the statement gives it. */
+type Listed = readonly [
+  tenant: string,
+  owner: string | null,
+  isMine: boolean | null,
+  token: string,
+  state: TenantLease["state"],
+  heir: string | null,
+  region: string | null,
+  source: TenantSource,
+  isLost: boolean,
+];
+
+/** The processes of a fleet: members of the registry that work on `tenants:<name>`, and rows of tenant_leases. */
+export class FleetOwnership implements Ownership {
+  readonly workerId: string;
+  readonly #seams: FleetOwnershipSeams;
+  readonly #settings: TenantSettings;
+  readonly #queue: string;
+
+  constructor(seams: FleetOwnershipSeams, settings: TenantSettings) {
+    this.#seams = seams;
+    this.#settings = settings;
+    this.#queue = `tenants:${settings.name}`;
+    this.workerId = seams.membership.settings.id;
+  }
+
+  async join(listener: OwnershipListener): Promise<void> {
+    await this.#seams.membership.join(this.#queue, {
+      onRing: () => listener.onChange(),
+      onWake: () => listener.onChange(),
+      onDoubt: () => listener.onDoubt(),
+      onSuperseded: () => listener.onSuperseded(),
+      load: () => ({ running: listener.load(), inHand: 0 }),
+    });
+  }
+
+  async leave(): Promise<void> {
+    await this.#seams.membership.leave(this.#queue);
+  }
+
+  async finish(isClean: boolean): Promise<void> {
+    await this.#seams.membership.finish(this.#queue, isClean);
+  }
+
+  members(): readonly TenantMember[] {
+    const nowMs = this.#seams.clock.monotonicMs();
+    const settledMs = this.#settings.tickMs * defaults.tenantSettledShare;
+    const members = this.#seams.membership.roster.workersOf(this.#queue);
+    return members
+      .map(({ id, region, aliveSinceMs }) => ({ id, region, isSettled: nowMs - aliveSinceMs >= settledMs }))
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  generations(): readonly { readonly id: string; readonly generation: bigint }[] {
+    return this.#seams.membership.roster.members;
+  }
+
+  async active(): Promise<readonly ActiveWorker[]> {
+    const rows = await listWorkers(this.#seams);
+    return rows
+      .filter((row) => isLiveOn(row, this.#queue))
+      .sort((one, other) => (one.id < other.id ? -1 : 1))
+      .map(({ id, hostname, pid, region, startedAt, lastSeenAt, expiresInMs, generation }) =>
+        Object.freeze({
+          ...{ id, hostname, pid, region, startedAt, lastHeartbeatAt: lastSeenAt },
+          ...{ expiresInMs, generation },
+        }),
+      );
+  }
+
+  aliveMs(): number {
+    const { clock, membership } = this.#seams;
+    const self = membership.roster.members.find(({ id }) => id === this.workerId);
+    return self === undefined ? 0 : clock.monotonicMs() - self.aliveSinceMs;
+  }
+
+  sureForMs(): number {
+    return this.#seams.membership.sureForMs();
+  }
+
+  async list(only?: readonly string[]): Promise<readonly TenantLease[]> {
+    const { bind, clock, database } = this.#seams;
+    const { sessionGraceMs: graceMs } = defaults;
+    const [row] = await database.run(
+      this.#timely(
+        bind(listTenantLeases, { ...this.#self(), only: only ?? null, graceMs, now: clock.databaseNow() }),
+      ),
+    );
+    return ((row?.leases ?? []) as readonly Listed[]).map(
+      ([tenant, owner, isMine, token, state, heir, region, source, isLost]) => ({
+        ...{ tenant, owner, isMine: isMine === true, token: BigInt(token), state },
+        ...{ heir, region, source, isLost },
+      }),
+    );
+  }
+
+  async win(wanted: readonly WantedTenant[]): Promise<ReadonlyMap<string, bigint>> {
+    const { bind, clock, database } = this.#seams;
+    const won = new Map<string, bigint>();
+    for (const part of inParts(wanted)) {
+      const query = bind(winTenants, {
+        ...this.#self(),
+        tenants: part.map(({ tenant }) => tenant),
+        seen: part.map(({ seen }) => seen),
+        regions: part.map(({ region }) => region ?? ""),
+        sources: part.map(({ source }) => source),
+        graceMs: defaults.sessionGraceMs,
+        now: clock.databaseNow(),
+      });
+      const rows = await database.run(this.#timely(query));
+      for (const { tenant, token } of rows) won.set(tenant, BigInt(token));
+    }
+    return won;
+  }
+
+  async drain(
+    held: readonly (HeldTenant & { readonly heir: string | null })[],
+    limitMs: number,
+  ): Promise<void> {
+    const { bind, clock, database } = this.#seams;
+    for (const part of inParts(held)) {
+      const heirs = part.map(({ heir }) => heir ?? "");
+      await database.run(
+        this.#timely(
+          bind(drainTenants, { ...this.#self(), ...named(part), heirs, limitMs, now: clock.databaseNow() }),
+        ),
+      );
+    }
+  }
+
+  async free(held: readonly HeldTenant[]): Promise<void> {
+    const { bind, clock, database } = this.#seams;
+    for (const part of inParts(held)) {
+      const now = clock.databaseNow();
+      await database.run(this.#timely(bind(freeTenants, { ...this.#self(), ...named(part), now })));
+    }
+  }
+
+  async drop(held: readonly HeldTenant[]): Promise<void> {
+    const { bind, clock, database } = this.#seams;
+    const { sessionGraceMs: graceMs } = defaults;
+    for (const part of inParts(held)) {
+      const now = clock.databaseNow();
+      await database.run(this.#timely(bind(dropTenants, { ...this.#self(), ...named(part), graceMs, now })));
+    }
+  }
+
+  async markDone(run: string, tenant: string): Promise<void> {
+    const { bind, database } = this.#seams;
+    await database.run(bind(handleOnce, { handler: this.#runName(run), messageId: tenant }));
+  }
+
+  async doneOf(run: string, tenants: readonly string[]): Promise<ReadonlySet<string>> {
+    const { bind, database } = this.#seams;
+    const rows = await database.run(
+      bind(listHandled, { handler: this.#runName(run), messageIds: [...tenants] }),
+    );
+    return new Set(rows.map((row) => row.message_id));
+  }
+
+  #runName(run: string): string {
+    return `${this.#queue}:${run}`;
+  }
+
+  #self(): { readonly supervisor: string; readonly workerId: string; readonly incarnation: string } {
+    const { incarnation } = this.#seams.membership.record;
+    return { supervisor: this.#settings.name, workerId: this.workerId, incarnation };
+  }
+
+  /** What takes longer is asked for again with fresh eyes. */
+  #timely<R>(query: Query<R>): Query<R> {
+    return { ...query, timeoutMs: defaults.tenantTimeoutMs, triesMax: defaults.workerTriesMax };
+  }
+}
+
+function named(held: readonly HeldTenant[]): { readonly tenants: string[]; readonly tokens: bigint[] } {
+  return { tenants: held.map(({ tenant }) => tenant), tokens: held.map(({ token }) => token) };
+}
+
+/** In the order of their names, so that statements of several processes meet their rows in one order, a limited number at a time. */
+function inParts<T extends { readonly tenant: string }>(all: readonly T[]): readonly (readonly T[])[] {
+  const sorted = [...all].sort((one, other) => (one.tenant < other.tenant ? -1 : 1));
+  const parts: T[][] = [];
+  for (let from = 0; from < sorted.length; from += defaults.tenantRowsMax)
+    parts.push(sorted.slice(from, from + defaults.tenantRowsMax));
+  return parts;
+}

@@ -1,0 +1,319 @@
+import { NotOwnerError, WorkerStateError } from "../errors.js";
+import type { EventName, Events, Listener } from "../events.js";
+import { InTurn } from "../runtime/in-turn.js";
+import { Loop } from "../runtime/loop.js";
+import type { Clock } from "../seams/clock.js";
+import type { Random } from "../seams/random.js";
+import { checkedRegion, checkedTenant } from "./checked-tenant.js";
+import { type DispatchParts, dispatchCold, fanOut } from "./dispatch.js";
+import { HotSet } from "./hot-set.js";
+import { TenantCounts, type TenantMetrics } from "./metrics.js";
+import type { ActiveWorker, Ownership } from "./ownership.js";
+import { RestartLoops } from "./restart-loops.js";
+import { Runs } from "./runs.js";
+import type { DispatchOptions, FanOutOptions, TaskResult } from "./task-result.js";
+import { Tasks, type TenantTask } from "./tasks.js";
+import type { DemoteReason } from "./tenant.js";
+import type { TenantSettings, TenantSupervisorOptions } from "./tenant-settings.js";
+import { Tick } from "./tick.js";
+
+export interface SupervisorSeams {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Events;
+  readonly ownership: Ownership;
+  /** Begins to heed signals; returns what ends that. */
+  heedSignals(): () => void;
+  /** Has close() stop this one; returns what takes that back. */
+  attach(part: { stop(why: string): Promise<void> }): () => void;
+}
+
+/** How long a stop waits for the database to hear that leases are given up. */
+const letGoMs = 5_000;
+
+export type SupervisorState = "new" | "starting" | "working" | "draining" | "stopped";
+
+/** A tenant that runs on this process. */
+export interface RunningTenant {
+  readonly tenant: string;
+  readonly fenceToken: bigint;
+  /** How long it has been running under this token. */
+  readonly runningMs: number;
+  /** How often start() was called under it. */
+  readonly attempt: number;
+}
+
+/**
+ * Runs one long-lived thing for each hot tenant, on exactly one process of the fleet. src/tenants/README.md tells how. Made by createTenantSupervisor(); new -> starting ->
+ * working -> draining -> stopped, once.
+ */
+export class TenantSupervisor<S = unknown> {
+  readonly #seams: SupervisorSeams;
+  readonly #settings: TenantSettings;
+  readonly #counts = new TenantCounts();
+  readonly #turn = new InTurn();
+  readonly #loops: RestartLoops;
+  readonly #runs: Runs<S>;
+  readonly #tick: Tick<S>;
+  readonly #tasks: Tasks<S>;
+  readonly #tickLoop: Loop;
+  #state: SupervisorState = "new";
+  #starting: Promise<void> | null = null;
+  #stopping: Promise<void> | null = null;
+  #detach: readonly (() => void)[] = [];
+
+  constructor(seams: SupervisorSeams, settings: TenantSettings, options: TenantSupervisorOptions<S>) {
+    this.#seams = seams;
+    this.#settings = settings;
+    const { ownership, events } = seams;
+    const hot = new HotSet(seams, settings.name, options);
+    this.#loops = new RestartLoops(events);
+    this.#runs = new Runs(seams, { ownership, settings, options, counts: this.#counts });
+    this.#tick = new Tick(seams, {
+      ownership,
+      settings,
+      hot,
+      runs: this.#runs,
+      counts: this.#counts,
+      turn: this.#turn,
+      isWorkedFor: (tenant) => this.#tasks.has(tenant),
+    });
+    this.#tasks = new Tasks({ ownership, runs: this.#runs, tick: this.#tick, turn: this.#turn });
+    this.#tickLoop = new Loop(seams, {
+      name: "tenants",
+      run: async () => {
+        this.#loops.note(ownership.generations(), seams.clock.monotonicMs());
+        return await this.#tick.run();
+      },
+    });
+  }
+
+  get name(): string {
+    return this.#settings.name;
+  }
+
+  /** Who this process is in the fleet. */
+  get workerId(): string {
+    return this.#seams.ownership.workerId;
+  }
+
+  get state(): SupervisorState {
+    return this.#state;
+  }
+
+  /** Subscribes to an event of the connection; returns what ends the subscription. */
+  on<N extends EventName>(name: N, listener: Listener<N>): () => void {
+    return this.#seams.events.on(name, listener);
+  }
+
+  /** Enters the fleet and begins to run tenants. Resolves after the first tick. */
+  async start(): Promise<void> {
+    if (this.#state !== "new")
+      throw new WorkerStateError(
+        `The supervisor ${this.name} is ${this.#state}; it starts once. Make another.`,
+      );
+    this.#detach = [this.#seams.attach(this)];
+    this.#state = "starting";
+    this.#starting = this.#begin();
+    try {
+      await this.#starting;
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+  }
+
+  /** Drains: ends every tenant, names who is to go on, gives the leases up, leaves the fleet. Safe to call again. */
+  async stop(why = "it was told to"): Promise<void> {
+    if (this.#state === "new") this.#state = "stopped";
+    await this.#starting?.catch(() => {});
+    if (this.#state === "stopped" && this.#stopping === null) return;
+    this.#stopping ??= this.#drain(why);
+    await this.#stopping;
+  }
+
+  /** Makes a cold tenant hot here, until it is demoted or, with a policy, idle. Resolves with its token; NotOwnerError names who else would have to. */
+  async promote(tenant: string, options: { readonly preferredRegion?: string } = {}): Promise<bigint> {
+    this.#mustWork("promote");
+    const region = checkedRegion(options.preferredRegion);
+    return await this.#turn.run(() => this.#promote(checkedTenant(tenant), region));
+  }
+
+  /** Ends a tenant that runs here and makes it cold. If hot() lists it, the next tick starts it again. */
+  async demote(tenant: string, reason: DemoteReason = "idle"): Promise<void> {
+    this.#mustWork("demote");
+    const run = this.#runs.get(checkedTenant(tenant));
+    if (run === undefined) throw new NotOwnerError(tenant, this.owner(tenant));
+    await this.#runs.end(run, reason, false);
+  }
+
+  /** True when the tenant runs here or, being cold, would run here. */
+  owns(tenant: string): boolean {
+    return this.owner(tenant) === this.workerId && this.#seams.ownership.sureForMs() > 0;
+  }
+
+  /** Who runs the tenant or, if nobody does, is to run it; as of the last tick. Null while nobody could. */
+  owner(tenant: string): string | null {
+    return this.#tick.ownerOf(checkedTenant(tenant));
+  }
+
+  /** The live processes of this fleet, by their ids, from the registry. */
+  async listActive(): Promise<readonly ActiveWorker[]> {
+    return await this.#seams.ownership.active();
+  }
+
+  /** What runs on this process. */
+  hotTenants(): readonly RunningTenant[] {
+    const nowMs = this.#seams.clock.monotonicMs();
+    return this.#runs.running.map(({ tenant, token, beganAtMs, attempt }) =>
+      Object.freeze({ tenant, fenceToken: token, runningMs: nowMs - beganAtMs, attempt }),
+    );
+  }
+
+  /** Shares the tenants out now, and asks hot() and the policy for it, instead of at the next tick. */
+  async tick(): Promise<void> {
+    this.#mustWork("tick");
+    this.#tick.askAgain();
+    await this.#tick.run();
+    this.#tickLoop.wake();
+  }
+
+  /** Runs a short task for each of the tenants that is cold and this process's; see src/tenants/dispatch.ts for what comes back. */
+  async dispatchCold<T>(
+    tenants: Iterable<string>,
+    task: TenantTask<T>,
+    options: DispatchOptions = {},
+  ): Promise<readonly TaskResult<T>[]> {
+    this.#mustWork("dispatch");
+    return await dispatchCold(this.#dispatchParts(), tenants, task, options);
+  }
+
+  /** Runs a task for every one of the tenants, each on its owner. Call it on every process, with one id for all. */
+  async fanOut<T>(
+    tenants: Iterable<string>,
+    task: TenantTask<T>,
+    options: FanOutOptions = {},
+  ): Promise<readonly TaskResult<T>[]> {
+    this.#mustWork("dispatch");
+    return await fanOut(this.#dispatchParts(), tenants, task, options);
+  }
+
+  metrics(): TenantMetrics {
+    return this.#counts.snapshot(this.#runs.running.length, this.#loops.current);
+  }
+
+  async #begin(): Promise<void> {
+    const { ownership, clock } = this.#seams;
+    this.#runs.open();
+    try {
+      await ownership.join({
+        onChange: () => this.#tickLoop.wake(),
+        onDoubt: () => this.#onDoubt(),
+        onSuperseded: () => this.#onSuperseded(),
+        load: () => this.#runs.size + this.#tasks.size,
+      });
+    } catch (error) {
+      await ownership.finish(true).catch(() => {});
+      await this.#runs.close();
+      throw error;
+    }
+    if (this.#settings.handlesSignals) this.#detach = [...this.#detach, this.#seams.heedSignals()];
+    this.#state = "working";
+    this.#loops.note(ownership.generations(), clock.monotonicMs());
+    await this.#tick.run().catch(() => {}); // The loop tries again, and tells.
+    this.#tickLoop.start();
+  }
+
+  async #promote(tenant: string, region: string | null): Promise<bigint> {
+    const { ownership } = this.#seams;
+    const running = this.#runs.get(tenant);
+    if (running !== undefined) return running.token;
+    const [lease] = await ownership.list([tenant]);
+    const isHeld = lease !== undefined && lease.owner !== null && !lease.isLost && !lease.isMine;
+    const owner = isHeld ? lease.owner : this.#tick.coldOwnerOf(tenant, region ?? lease?.region ?? null);
+    if (owner !== this.workerId || this.#runs.isBusy(tenant)) throw this.#refused(tenant, owner);
+    const wanted = { tenant, seen: lease?.token ?? 0n, region, source: "promoted" } as const;
+    const token = (await ownership.win([wanted])).get(tenant);
+    if (token === undefined) throw this.#refused(tenant, (await ownership.list([tenant]))[0]?.owner ?? null);
+    this.#runs.begin(tenant, token);
+    return token;
+  }
+
+  #refused(tenant: string, owner: string | null): NotOwnerError {
+    this.#counts.refused++;
+    this.#seams.events.emit("tenant:refused", { supervisor: this.name, tenant, owner });
+    return new NotOwnerError(tenant, owner);
+  }
+
+  #dispatchParts(): DispatchParts {
+    const { clock, ownership } = this.#seams;
+    return {
+      clock,
+      ownership,
+      run: (tenant, task) => this.#tasks.run(tenant, task),
+      hotOwnerOf: (tenant) => this.#tick.hotOwnerOf(tenant),
+    };
+  }
+
+  #onDoubt(): void {
+    this.#runs.doubt();
+    this.#tasks.endUnsure();
+    this.#tickLoop.wake();
+  }
+
+  #onSuperseded(): void {
+    this.#runs.endAll("evicted");
+    this.#tasks.endAll("evicted");
+    void this.stop("another process has its id");
+  }
+
+  async #drain(why: string): Promise<void> {
+    const { ownership, clock, events } = this.#seams;
+    const { drainLimitMs, name } = this.#settings;
+    this.#state = "draining";
+    const { workerId } = ownership;
+    const queue = `tenants:${name}`;
+    events.emit("worker:draining", { workerId, queue, running: this.#runs.running.length, why });
+    const left = ownership.leave().catch(() => {});
+    await this.#tickLoop.stop();
+    await this.#turn.run(async () => {}); // A promotion may be under way.
+    this.#tasks.endAll("drain");
+    await this.#nameHeirs();
+    this.#runs.endAll("drain");
+    const empty = new AbortController();
+    this.#runs.onceEmpty(() => empty.abort());
+    await clock.sleep(2 * drainLimitMs + letGoMs, empty.signal);
+    await Promise.all([left, this.#runs.close()]);
+    const isClean = this.#runs.size === 0;
+    await ownership.finish(isClean).catch(() => {});
+    this.#end();
+    events.emit("worker:stopped", { workerId, queue, isClean });
+  }
+
+  /** Says who is to go on, if the database can be asked; otherwise everybody is told when the leases are given up. */
+  async #nameHeirs(): Promise<void> {
+    const { ownership } = this.#seams;
+    const running = this.#runs.running;
+    if (running.length === 0) return;
+    try {
+      const heirs = await this.#tick.heirs();
+      const held = running.map(({ tenant, token }) => ({ tenant, token, heir: heirs.get(tenant) ?? null }));
+      await ownership.drain(held, this.#settings.drainLimitMs);
+    } catch {
+      // They are found by the next tick of the others.
+    }
+  }
+
+  #end(): void {
+    this.#state = "stopped";
+    for (const detach of this.#detach) detach();
+    this.#detach = [];
+  }
+
+  #mustWork(what: string): void {
+    if (this.#state !== "working")
+      throw new WorkerStateError(
+        `The supervisor ${this.name} is ${this.#state}; ${what} needs a started one.`,
+      );
+  }
+}

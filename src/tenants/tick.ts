@@ -1,0 +1,187 @@
+import type { Events } from "../events.js";
+import type { Activity } from "../runtime/activity.js";
+import type { InTurn } from "../runtime/in-turn.js";
+import type { Clock } from "../seams/clock.js";
+import type { Random } from "../seams/random.js";
+import { defaults } from "../settings.js";
+import { coldOwner } from "./assign.js";
+import { type Decisions, decide, type TickView } from "./decide.js";
+import type { HotSet } from "./hot-set.js";
+import type { TenantLease } from "./lease.js";
+import type { TenantCounts } from "./metrics.js";
+import { Opinions } from "./opinions.js";
+import type { Ownership } from "./ownership.js";
+import type { Runs } from "./runs.js";
+import type { TenantSettings } from "./tenant-settings.js";
+
+export interface TickSeams {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Events;
+}
+
+export interface TickParts<S> {
+  readonly ownership: Ownership;
+  readonly settings: TenantSettings;
+  readonly hot: HotSet;
+  readonly runs: Runs<S>;
+  readonly counts: TenantCounts;
+  /** A task runs for it here. */
+  isWorkedFor(tenant: string): boolean;
+  /** Ticks, promotions and the winning of tasks go one after another. */
+  readonly turn: InTurn;
+}
+
+/** Shares the tenants out: reads who has what, ends what should run elsewhere, wins and starts what should run here. */
+export class Tick<S> implements Activity {
+  readonly name = "tenants";
+  readonly #seams: TickSeams;
+  readonly #parts: TickParts<S>;
+  readonly #opinions: Opinions;
+  #hotDueAtMs = Number.NEGATIVE_INFINITY;
+  #targets: ReadonlyMap<string, string> = new Map();
+  #loads: ReadonlyMap<string, number> = new Map();
+  #leases: ReadonlyMap<string, TenantLease> = new Map();
+
+  constructor(seams: TickSeams, parts: TickParts<S>) {
+    this.#seams = seams;
+    this.#parts = parts;
+    this.#opinions = new Opinions(parts.settings.tickMs * defaults.tenantSettledShare);
+  }
+
+  /** The next pass asks hot() and the policy again. */
+  askAgain(): void {
+    this.#hotDueAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  async run(): Promise<number> {
+    return await this.#parts.turn.run(() => this.#pass());
+  }
+
+  /** Who has the tenant, or would get it, as of the last pass. */
+  ownerOf(tenant: string, region: string | null = null): string | null {
+    const { ownership, runs } = this.#parts;
+    if (runs.get(tenant) !== undefined) return ownership.workerId;
+    const lease = this.#leases.get(tenant);
+    if (lease?.state === "running" && !lease.isLost && !lease.isMine) return lease.owner;
+    return this.#targets.get(tenant) ?? this.coldOwnerOf(tenant, region);
+  }
+
+  /** Null for a tenant that is not hot. */
+  hotOwnerOf(tenant: string): { readonly owner: string | null } | null {
+    const lease = this.#leases.get(tenant);
+    const isHot =
+      this.#parts.runs.get(tenant) !== undefined ||
+      this.#parts.hot.current.has(tenant) ||
+      (lease !== undefined && lease.source !== "task");
+    return isHot ? { owner: this.ownerOf(tenant) } : null;
+  }
+
+  coldOwnerOf(tenant: string, region: string | null): string | null {
+    const members = this.#parts.ownership.members();
+    return coldOwner({ tenant, region }, members, (id) => this.#loads.get(id) ?? 0);
+  }
+
+  /** Who would go on with what runs here if this process were gone. */
+  async heirs(): Promise<ReadonlyMap<string, string>> {
+    const { ownership } = this.#parts;
+    const others = ownership.members().filter(({ id }) => id !== ownership.workerId);
+    const leases = (await ownership.list()).map((lease) =>
+      lease.isMine ? { ...lease, owner: null } : lease,
+    );
+    return decide({ ...this.#view(leases), members: others, isHotKnown: false }).targets;
+  }
+
+  async #pass(): Promise<number> {
+    const { clock, events, random } = this.#seams;
+    const { ownership, settings, hot, runs, counts } = this.#parts;
+    const { tickMs, name: supervisor } = settings;
+    if (ownership.sureForMs() <= 0) return Math.min(tickMs, defaults.tenantGapMs);
+    if (clock.monotonicMs() >= this.#hotDueAtMs) {
+      this.#hotDueAtMs = clock.monotonicMs() + tickMs * defaults.tenantSettledShare;
+      await hot.refresh();
+    }
+    const leases = await ownership.list();
+    const view = this.#view(leases);
+    const decisions = decide(view);
+    this.#remember(leases, decisions.targets);
+    const moving = await this.#end(decisions);
+    const { won, holdMs } = await this.#win(view, decisions);
+    counts.ticks++;
+    counts.waiting = Math.max(0, decisions.waiting - won);
+    const figures = { hot: decisions.targets.size, running: runs.running.length, won, moving };
+    events.emit("tenants:shared", { supervisor, ...figures, waiting: counts.waiting });
+    if (holdMs > 0) return holdMs;
+    const isRestless = counts.waiting > 0 || won < decisions.win.length;
+    return Math.min(isRestless ? defaults.tenantGapMs : tickMs, tickMs) * (1 - 0.1 * random.fraction());
+  }
+
+  #view(leases: readonly TenantLease[]): TickView {
+    const { ownership, hot, runs } = this.#parts;
+    const nowMs = this.#seams.clock.monotonicMs();
+    return {
+      workerId: ownership.workerId,
+      members: ownership.members(),
+      leases,
+      hot: hot.current,
+      isHotKnown: hot.isKnown,
+      isIdle: (tenant) => hot.isIdle(tenant, runs.get(tenant)?.beganAtMs ?? nowMs),
+      running: new Map(runs.running.map(({ tenant, token }) => [tenant, token])),
+      isBusy: (tenant) => runs.isBusy(tenant) || this.#parts.isWorkedFor(tenant),
+    };
+  }
+
+  #remember(leases: readonly TenantLease[], targets: ReadonlyMap<string, string>): void {
+    const loads = new Map<string, number>();
+    for (const owner of targets.values()) loads.set(owner, (loads.get(owner) ?? 0) + 1);
+    this.#leases = new Map(leases.map((lease) => [lease.tenant, lease]));
+    this.#targets = targets;
+    this.#loads = loads;
+  }
+
+  /** Ends what is lost, cold or has to move, and gives up what is held for nothing. Returns how many move. */
+  async #end(decisions: Decisions): Promise<number> {
+    const { ownership, settings, runs, counts } = this.#parts;
+    const nowMs = this.#seams.clock.monotonicMs();
+    const endAll = (tenants: Iterable<string>, reason: "evicted" | "idle" | "ownership-change"): void => {
+      for (const tenant of tenants) {
+        const run = runs.get(tenant);
+        this.#opinions.forget(tenant);
+        if (run !== undefined) void runs.end(run, reason, reason !== "idle");
+      }
+    };
+    endAll(decisions.lost, "evicted");
+    endAll(decisions.cool, "idle");
+    for (const tenant of decisions.stay) this.#opinions.forget(tenant);
+    const ripe = [...decisions.move]
+      .filter(([tenant, target]) => this.#opinions.isRipe(tenant, target, nowMs))
+      .flatMap(([tenant, heir]) => {
+        const run = runs.get(tenant);
+        return run === undefined ? [] : [{ tenant, token: run.token, heir }];
+      });
+    if (ripe.length > 0) await ownership.drain(ripe, settings.drainLimitMs);
+    counts.moves += ripe.length;
+    endAll(
+      ripe.map(({ tenant }) => tenant),
+      "ownership-change",
+    );
+    if (decisions.release.length > 0) await ownership.free(decisions.release);
+    if (decisions.tidy.length > 0) await ownership.drop(decisions.tidy);
+    return decisions.move.size;
+  }
+
+  /** While everybody is new, a fleet waits a moment for those that are still starting. */
+  async #win(view: TickView, { win }: Decisions): Promise<{ readonly won: number; readonly holdMs: number }> {
+    const { ownership, settings, runs, counts } = this.#parts;
+    if (win.length === 0) return { won: 0, holdMs: 0 };
+    const holdMs = settings.startupMs - ownership.aliveMs();
+    if (holdMs > 0 && !view.members.some((member) => member.isSettled)) return { won: 0, holdMs };
+    const won = await ownership.win(win);
+    const lost = new Set(view.leases.filter(({ isLost }) => isLost).map(({ tenant }) => tenant));
+    for (const [tenant, token] of won) {
+      if (lost.has(tenant)) counts.takeovers++;
+      runs.begin(tenant, token);
+    }
+    return { won: won.size, holdMs: 0 };
+  }
+}
