@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { safeguardsInCode } from "./in-code.js";
 import { safeguardsInSql } from "./in-sql.js";
+import { safeguardsInTenants } from "./in-tenants.js";
 import { mutated } from "./mutated.js";
 import type { Safeguard } from "./safeguard.js";
 
@@ -22,7 +23,7 @@ Takes out one safeguard at a time, in a copy of this tree, and runs the tests or
 
 Example: npm run safeguards -- --only token`;
 
-const all: readonly Safeguard[] = [...safeguardsInSql, ...safeguardsInCode];
+const all: readonly Safeguard[] = [...safeguardsInSql, ...safeguardsInCode, ...safeguardsInTenants];
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const limitMs = 600_000;
 

@@ -1,8 +1,10 @@
 import { type Leasehold, surroundingsOf } from "./leasehold.js";
+import { defaults } from "./settings.js";
 import { FleetOwnership } from "./tenants/fleet-ownership.js";
 import { SingleOwnership } from "./tenants/single-ownership.js";
 import { TenantSupervisor } from "./tenants/supervisor.js";
 import { type TenantSupervisorOptions, tenantSettings } from "./tenants/tenant-settings.js";
+import { housekeepIfDue } from "./work/housekeeping.js";
 
 export { NotOwnerError, TenantEndedError } from "./errors.js";
 export type { TenantMetrics } from "./tenants/metrics.js";
@@ -27,5 +29,9 @@ export function createTenantSupervisor<S = unknown>(
     : new SingleOwnership(membership.settings, clock);
   const attach = (part: { stop(why: string): Promise<void> }): (() => void) =>
     around.attach(`the supervisor ${settings.name}`, part);
-  return new TenantSupervisor({ ...around, ownership, attach }, settings, options);
+  const { housekeepingMs } = defaults;
+  const housekeep = settings.isFleet
+    ? () => housekeepIfDue({ ...around, schema: lh.schema }, housekeepingMs * 0.9)
+    : null;
+  return new TenantSupervisor({ ...around, ownership, attach, housekeep }, settings, options);
 }

@@ -1,18 +1,22 @@
 -- Tenants: who runs which. What the rows mean: migration 0014. Every write names the process and the token it holds or has seen.
 
 -- name: list_tenant_leases
--- Locks nothing. All leases of a supervisor, or those named, as one JSON array, because ten thousand rows are read many times faster so:
--- [tenant, owner, isMine, token, state, heir, region, source, isLost].
+-- Locks nothing. All leases of a supervisor, or those named, in groups that differ only in tenant and token, as JSON: ten thousand rows are read many times faster so. In no order.
+-- [owner, isMine, state, heir, region, source, isLost, tenants, tokens].
 -- nullable: now, only
 -- row: leases json
-select coalesce(json_agg(json_build_array(l.tenant, l.owner, l.owner = :worker_id::text and l.incarnation = :incarnation::text, l.token::text, l.state, l.heir, l.region, l.source,
-    l.owner is not null and leasehold.tenant_is_lost(l.incarnation, w, :grace_ms::float8, coalesce(:now::timestamptz, clock_timestamp()))) order by l.tenant), '[]') as leases
-from leasehold.tenant_leases l left join leasehold.workers w on w.id = l.owner
-where l.supervisor = :supervisor::text and (:only::text[] is null or l.tenant = any(:only::text[]));
+select coalesce(json_agg(json_build_array(g.owner, g.owner = :worker_id::text and g.incarnation = :incarnation::text, g.state, g.heir, g.region, g.source,
+    g.owner is not null and leasehold.tenant_is_lost(g.incarnation, w, :grace_ms::float8, coalesce(:now::timestamptz, clock_timestamp())), g.tenants, g.tokens)), '[]') as leases
+from (
+  select l.owner, l.incarnation, l.state, l.heir, l.region, l.source, json_agg(l.tenant) as tenants, json_agg(l.token::text) as tokens
+  from leasehold.tenant_leases l
+  where l.supervisor = :supervisor::text and (:only::text[] is null or l.tenant = any(:only::text[]))
+  group by 1, 2, 3, 4, 5, 6
+) g left join leasehold.workers w on w.id = g.owner;
 
 -- name: win_tenants
--- Locks the rows named, in the order of their names, by tenant_leases_pkey. Wins what is free or lost, or the caller's own already, if its token is still the one seen (0 for no row), and
--- only for a worker that is alive. A token is drawn after the one seen was, so it is higher.
+-- Locks the rows named, in the order of their names, by tenant_leases_pkey; then inserts those that were seen not to exist, in the same order. Wins what is free or lost, or the caller's own
+-- already, if its token is still the one seen (0 for no row), and only for a worker that is alive. A token is drawn after the one seen was, so it is higher.
 -- nullable: now
 -- row: tenant text, token bigint
 with t as materialized (
@@ -23,16 +27,26 @@ with t as materialized (
   where exists (select 1 from leasehold.workers w
                 where w.id = :worker_id::text and w.incarnation = :incarnation::text and w.status = 'alive' and w.last_seen_at + w.ttl > t.now)
   order by u.tenant collate "C"
-)
-insert into leasehold.tenant_leases as l (supervisor, tenant, owner, incarnation, token, state, region, source, since)
-select :supervisor::text, n.tenant, :worker_id::text, :incarnation::text, n.token, 'running', n.region, n.source, n.now from wanted n order by n.tenant collate "C"
-on conflict (supervisor, tenant) do update set owner = excluded.owner, incarnation = excluded.incarnation, token = excluded.token, state = 'running', heir = null,
-  region = excluded.region, source = excluded.source, since = excluded.since, expires_at = null
-  where l.token = (select n.seen from wanted n where n.tenant = l.tenant)
-    and (l.owner is null or l.owner = excluded.owner and l.incarnation = excluded.incarnation
+), locked as materialized (
+  select n.* from wanted n join leasehold.tenant_leases l on l.supervisor = :supervisor::text and l.tenant = n.tenant
+  where l.token = n.seen
+    and (l.owner is null or l.owner = :worker_id::text and l.incarnation = :incarnation::text
          or not exists (select 1 from leasehold.workers w where w.id = l.owner)
-         or (select leasehold.tenant_is_lost(l.incarnation, w, :grace_ms::float8, excluded.since) from leasehold.workers w where w.id = l.owner))
-returning l.tenant, l.token;
+         or (select leasehold.tenant_is_lost(l.incarnation, w, :grace_ms::float8, n.now) from leasehold.workers w where w.id = l.owner))
+  order by l.tenant for update of l
+), taken as (
+  update leasehold.tenant_leases l set owner = :worker_id::text, incarnation = :incarnation::text, token = n.token, state = 'running', heir = null,
+    region = n.region, source = n.source, since = n.now, expires_at = null
+  from locked n where l.supervisor = :supervisor::text and l.tenant = n.tenant
+  returning l.tenant, l.token
+), begun as (
+  insert into leasehold.tenant_leases (supervisor, tenant, owner, incarnation, token, state, region, source, since)
+  select :supervisor::text, n.tenant, :worker_id::text, :incarnation::text, n.token, 'running', n.region, n.source, n.now
+  from wanted n where n.seen = 0 order by n.tenant collate "C"
+  on conflict (supervisor, tenant) do nothing
+  returning tenant, token
+)
+select k.tenant, k.token from taken k union all select b.tenant, b.token from begun b;
 
 -- name: drain_tenants
 -- Locks the rows named, in the order of their names, by tenant_leases_pkey. Says who is to go on with what its owner is ending.

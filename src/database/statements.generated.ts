@@ -892,10 +892,14 @@ export const listTenantLeases: Statement<
   { readonly leases: unknown }
 > = {
   name: "list_tenant_leases",
-  text: `select coalesce(json_agg(json_build_array(l.tenant, l.owner, l.owner = $1::text and l.incarnation = $2::text, l.token::text, l.state, l.heir, l.region, l.source,
-    l.owner is not null and leasehold.tenant_is_lost(l.incarnation, w, $3::float8, coalesce($4::timestamptz, clock_timestamp()))) order by l.tenant), '[]') as leases
-from leasehold.tenant_leases l left join leasehold.workers w on w.id = l.owner
-where l.supervisor = $5::text and ($6::text[] is null or l.tenant = any($6::text[]))`,
+  text: `select coalesce(json_agg(json_build_array(g.owner, g.owner = $1::text and g.incarnation = $2::text, g.state, g.heir, g.region, g.source,
+    g.owner is not null and leasehold.tenant_is_lost(g.incarnation, w, $3::float8, coalesce($4::timestamptz, clock_timestamp())), g.tenants, g.tokens)), '[]') as leases
+from (
+  select l.owner, l.incarnation, l.state, l.heir, l.region, l.source, json_agg(l.tenant) as tenants, json_agg(l.token::text) as tokens
+  from leasehold.tenant_leases l
+  where l.supervisor = $5::text and ($6::text[] is null or l.tenant = any($6::text[]))
+  group by 1, 2, 3, 4, 5, 6
+) g left join leasehold.workers w on w.id = g.owner`,
   parameters: ["workerId", "incarnation", "graceMs", "now", "supervisor", "only"],
 };
 
@@ -913,16 +917,26 @@ export const winTenants: Statement<
   where exists (select 1 from leasehold.workers w
                 where w.id = $6::text and w.incarnation = $7::text and w.status = 'alive' and w.last_seen_at + w.ttl > t.now)
   order by u.tenant collate "C"
-)
-insert into leasehold.tenant_leases as l (supervisor, tenant, owner, incarnation, token, state, region, source, since)
-select $8::text, n.tenant, $6::text, $7::text, n.token, 'running', n.region, n.source, n.now from wanted n order by n.tenant collate "C"
-on conflict (supervisor, tenant) do update set owner = excluded.owner, incarnation = excluded.incarnation, token = excluded.token, state = 'running', heir = null,
-  region = excluded.region, source = excluded.source, since = excluded.since, expires_at = null
-  where l.token = (select n.seen from wanted n where n.tenant = l.tenant)
-    and (l.owner is null or l.owner = excluded.owner and l.incarnation = excluded.incarnation
+), locked as materialized (
+  select n.* from wanted n join leasehold.tenant_leases l on l.supervisor = $8::text and l.tenant = n.tenant
+  where l.token = n.seen
+    and (l.owner is null or l.owner = $6::text and l.incarnation = $7::text
          or not exists (select 1 from leasehold.workers w where w.id = l.owner)
-         or (select leasehold.tenant_is_lost(l.incarnation, w, $9::float8, excluded.since) from leasehold.workers w where w.id = l.owner))
-returning l.tenant, l.token`,
+         or (select leasehold.tenant_is_lost(l.incarnation, w, $9::float8, n.now) from leasehold.workers w where w.id = l.owner))
+  order by l.tenant for update of l
+), taken as (
+  update leasehold.tenant_leases l set owner = $6::text, incarnation = $7::text, token = n.token, state = 'running', heir = null,
+    region = n.region, source = n.source, since = n.now, expires_at = null
+  from locked n where l.supervisor = $8::text and l.tenant = n.tenant
+  returning l.tenant, l.token
+), begun as (
+  insert into leasehold.tenant_leases (supervisor, tenant, owner, incarnation, token, state, region, source, since)
+  select $8::text, n.tenant, $6::text, $7::text, n.token, 'running', n.region, n.source, n.now
+  from wanted n where n.seen = 0 order by n.tenant collate "C"
+  on conflict (supervisor, tenant) do nothing
+  returning tenant, token
+)
+select k.tenant, k.token from taken k union all select b.tenant, b.token from begun b`,
   parameters: ["now", "tenants", "seen", "regions", "sources", "workerId", "incarnation", "supervisor", "graceMs"],
 };
 

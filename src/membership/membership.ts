@@ -58,6 +58,7 @@ export class Membership {
   #mustRegister = false;
   #isSessionDoubted = false;
   #sessionLostAtMs = Number.NEGATIVE_INFINITY;
+  #markedDeadAtMs = Number.NEGATIVE_INFINITY;
   /** Joining and finishing happen one after another: the first enters the registry, the last leaves it. */
   readonly #turn = new InTurn();
 
@@ -80,7 +81,7 @@ export class Membership {
         record: this.record,
         trust: this.trust,
         load: () => this.#load(),
-        onMarkedDead: () => this.#doubtSession(),
+        onMarkedDead: () => this.#onMarkedDead(),
         onTrusted: () => this.#ring.wake(),
         onSuperseded: () => this.#onSuperseded(),
       }),
@@ -110,6 +111,12 @@ export class Membership {
     if (!this.record.toldSession || this.#session.isLocked) return trusted;
     const graceMs = defaults.sessionGraceMs * defaults.tenantSureShare;
     return Math.max(0, Math.min(trusted, this.#sessionLostAtMs + graceMs - this.#clock.monotonicMs()));
+  }
+
+  /** Since when this process has been alive without a break. The roster may not know yet that it was taken for dead. */
+  aliveSinceMs(): number {
+    const self = this.roster.members.find(({ id }) => id === this.settings.id);
+    return Math.max(self?.aliveSinceMs ?? this.#clock.monotonicMs(), this.#markedDeadAtMs);
   }
 
   /** Enters the registry, or adds a queue to what this process works on. Resolves with the roster read. */
@@ -208,7 +215,8 @@ export class Membership {
   }
 
   /** Only the TTL counts until the session has answered. */
-  #doubtSession(): void {
+  #onMarkedDead(): void {
+    this.#markedDeadAtMs = this.#clock.monotonicMs();
     this.#isSessionDoubted = true;
     this.record.hasSession = false;
     this.#sessionLoop.wake();

@@ -37,24 +37,22 @@ export function assign(
   return targets;
 }
 
-/** Who would run a tenant that is cold: the highest score of those that live in its region and have room. */
+/**
+ * Who would run a tenant that is cold: the highest score of those that live in its region, or of all. What others run has no part in it, because members see that at different
+ * times, and would each name another.
+ */
 export function coldOwner(
-  tenant: Pick<AssignedTenant, "tenant" | "region">,
+  { tenant, region }: Pick<AssignedTenant, "tenant" | "region">,
   members: readonly TenantMember[],
-  loadOf: (id: string) => number,
 ): string | null {
-  const local = members.filter((member) => member.region === tenant.region);
-  const eligible = settledOf(tenant.region === null || local.length === 0 ? members : local);
-  const all = eligible.reduce((sum, { id }) => sum + loadOf(id), 1);
-  const most = Math.ceil((all / eligible.length) * (1 + defaults.tenantBalanceShare));
-  const roomy = eligible.filter(({ id }) => loadOf(id) < most);
-  const balance = new Balance(roomy.map(({ id }) => id));
-  return balance.best(tenant.tenant, () => true);
+  const local = members.filter((member) => member.region === region);
+  const eligible = settledOf(region === null || local.length === 0 ? members : local);
+  return new Balance(eligible.map(({ id }) => id).sort()).best(tenant);
 }
 
 function byRegion(tenants: readonly AssignedTenant[]): ReadonlyMap<string | null, readonly AssignedTenant[]> {
   const groups = new Map<string | null, AssignedTenant[]>();
-  for (const tenant of [...tenants].sort((left, right) => (left.tenant < right.tenant ? -1 : 1))) {
+  for (const tenant of tenants) {
     const group = groups.get(tenant.region);
     if (group === undefined) groups.set(tenant.region, [tenant]);
     else group.push(tenant);
@@ -78,10 +76,14 @@ function share(
   const balance = new Balance([...new Set(settledOf(members).map(({ id }) => id))].sort(), (id) =>
     sum.loads.get(id),
   );
+  const kept: (readonly [tenant: string, owner: string])[] = [];
   for (const { tenant, owner } of group) {
-    if (owner !== null && known.has(owner) && !balance.has(owner)) take(sum, tenant, owner);
-    else balance.add(tenant, owner);
+    if (owner !== null && known.has(owner) && !balance.has(owner)) {
+      balance.keep(owner, sum.loads.get(owner) ?? 0);
+      kept.push([tenant, owner]);
+    } else balance.add(tenant, owner);
   }
+  for (const [tenant, owner] of kept) take(sum, tenant, owner);
   for (const [tenant, owner] of balance.settle(defaults.tenantBalanceShare)) take(sum, tenant, owner);
 }
 

@@ -1,5 +1,11 @@
 import { type Halves, itemHalves, pairScore, workerHalves } from "../membership/scores.js";
 
+/** So few items off the level are even enough, if they are no more than a share of it: with a handful for each, a change of the level would push one off almost everybody. */
+const slackItems = 1.3;
+const slackShare = 0.3;
+/** What sums of fractions may be off. */
+const hair = 1e-9;
+
 interface Holder {
   readonly id: string;
   readonly halves: Halves;
@@ -15,6 +21,7 @@ export class Balance {
   readonly #holders: readonly Holder[];
   readonly #byId: ReadonlyMap<string, Holder>;
   readonly #free: string[] = [];
+  readonly #keepers = new Map<string, { readonly base: number; count: number }>();
   readonly #halves = new Map<string, Halves>();
   #level = 0;
 
@@ -41,9 +48,16 @@ export class Balance {
     else holder.items.add(item);
   }
 
-  /** The holder with the highest score for an item, of those that `may`. */
-  best(item: string, may: (id: string) => boolean): string | null {
-    return this.#best(item, (holder) => may(holder.id))?.id ?? null;
+  /** One more item stays with somebody who is no holder: who gets nothing and gives nothing away. */
+  keep(id: string, base: number): void {
+    const keeper = this.#keepers.get(id) ?? { base, count: 0 };
+    this.#keepers.set(id, keeper);
+    keeper.count++;
+  }
+
+  /** The holder with the highest score for an item. */
+  best(item: string): string | null {
+    return this.#best(item, () => true)?.id ?? null;
   }
 
   /** Everything with the holder it should have: everybody within this share of the level, as whole numbers allow. */
@@ -56,20 +70,22 @@ export class Balance {
     return new Map(this.#holders.flatMap(({ id, items }) => [...items].map((item) => [item, id] as const)));
   }
 
-  /** The level that everybody would have if items could be cut, with what they have from elsewhere in the account. */
+  /**
+   * The bounds lie around the level. Those who only keep what they have may leave more for the others, or less, than an even share: where the level with them is another, both count, so
+   * that nothing moves because somebody is not settled for a while.
+   */
   #setBounds(tolerance: number): void {
-    let left = this.#free.length + this.#holders.reduce((sum, { items }) => sum + items.size, 0);
-    const bases = this.#holders.map(({ base }) => base).sort((one, other) => one - other);
-    let level = bases[0] ?? 0;
-    for (let under = 1; under <= bases.length; under++) {
-      const step = Math.min(left, ((bases[under] ?? Number.POSITIVE_INFINITY) - level) * under);
-      level += step / under;
-      left -= step;
-    }
-    this.#level = level;
+    const count = this.#free.length + this.#holders.reduce((sum, { items }) => sum + items.size, 0);
+    const bases = this.#holders.map(({ base }) => base);
+    const keepers = [...this.#keepers.values()];
+    const kept = keepers.reduce((sum, keeper) => sum + keeper.count, 0);
+    const levelOfAll = levelOf([...bases, ...keepers.map(({ base }) => base)], count + kept);
+    this.#level = levelOf(bases, count);
+    const most = mostAt(Math.max(this.#level, levelOfAll), tolerance);
+    const least = leastAt(Math.min(this.#level, levelOfAll), tolerance);
     for (const holder of this.#holders) {
-      holder.most = Math.max(0, Math.ceil(level * (1 + tolerance) - 1e-9) - holder.base);
-      holder.least = Math.max(0, Math.floor(level * (1 - tolerance) + 1e-9) - holder.base);
+      holder.most = Math.max(0, most - holder.base);
+      holder.least = Math.max(0, least - holder.base);
     }
   }
 
@@ -136,6 +152,29 @@ export class Balance {
     }
     return pairScore(halves, holder.halves);
   }
+}
+
+/** What everybody would have if so many items could be cut, with what they have from elsewhere in the account. */
+function levelOf(bases: readonly number[], count: number): number {
+  const sorted = [...bases].sort((one, other) => one - other);
+  let left = count;
+  let level = sorted[0] ?? 0;
+  for (let under = 1; under <= sorted.length; under++) {
+    const step = Math.min(left, ((sorted[under] ?? Number.POSITIVE_INFINITY) - level) * under);
+    level += step / under;
+    left -= step;
+  }
+  return level;
+}
+
+function mostAt(level: number, tolerance: number): number {
+  const slack = Math.min(slackItems, slackShare * level);
+  return Math.max(Math.ceil(level * (1 + tolerance) - hair), Math.floor(level + slack + hair));
+}
+
+function leastAt(level: number, tolerance: number): number {
+  const slack = Math.min(slackItems, slackShare * level);
+  return Math.min(Math.floor(level * (1 - tolerance) + hair), Math.ceil(level - slack - hair));
 }
 
 /** The greatest gain first; equal ones by name. */

@@ -37,38 +37,50 @@ export interface Decisions {
   /** Hot tenants that nobody runs for now. */
   readonly waiting: number;
   readonly targets: ReadonlyMap<string, string>;
+  /** By tenant. */
+  readonly leases: ReadonlyMap<string, TenantLease>;
 }
 
 /** What a tick has to do. Pure. */
 export function decide(view: TickView): Decisions {
   const { workerId, running } = view;
-  const leases = new Map(view.leases.map((lease) => [lease.tenant, lease]));
-  const hot = hotTenants(view, leases);
+  const leases = new Map<string, TenantLease>();
+  for (const lease of view.leases) leases.set(lease.tenant, lease);
+  const members = new Set(view.members.map(({ id }) => id));
+  const hot = hotTenants(view, leases, members);
   const targets = assign(hot, view.members);
   const win: WantedTenant[] = [];
   const release: HeldTenant[] = [];
   let waiting = 0;
   for (const { tenant, region } of hot) {
     const lease = leases.get(tenant);
-    if (running.has(tenant) || !isOpen(lease, view)) continue;
+    if (running.has(tenant) || !isOpen(lease, workerId, members)) continue;
     waiting++;
     const isFree = lease === undefined || lease.owner === null || lease.isMine || lease.isLost;
     if (targets.get(tenant) !== workerId) {
-      if (lease?.isMine === true && !view.isBusy(tenant)) release.push(lease);
+      if (lease?.isMine === true && !view.isBusy(tenant)) release.push(heldOf(lease));
     } else if (isFree && !view.isBusy(tenant)) {
       const source = view.hot.get(tenant)?.source ?? lease?.source ?? "listed";
-      win.push({ tenant, seen: lease?.token ?? 0n, region, source });
+      win.push({ tenant, seen: BigInt(lease?.token ?? 0), region, source });
     }
   }
-  return { win, release, waiting, targets, ...decideRunning(view, leases, targets), tidy: tidy(view) };
+  return {
+    win,
+    release,
+    waiting,
+    targets,
+    leases,
+    ...decideRunning(view, leases, targets),
+    tidy: tidy(view),
+  };
 }
 
 /** True when nobody runs it who is a member and goes on with it. */
-function isOpen(lease: TenantLease | undefined, view: TickView): boolean {
+function isOpen(lease: TenantLease | undefined, workerId: string, members: ReadonlySet<string>): boolean {
   if (lease === undefined || lease.state !== "running" || lease.isLost || lease.source === "task")
     return true;
   // Under our id but not running here, it is an earlier process's, or left over from a win that was not answered.
-  return lease.owner === view.workerId || !view.members.some(({ id }) => id === lease.owner);
+  return lease.owner === null || lease.owner === workerId || !members.has(lease.owner);
 }
 
 function decideRunning(
@@ -83,7 +95,7 @@ function decideRunning(
   for (const [tenant, token] of view.running) {
     const lease = leases.get(tenant);
     const target = targets.get(tenant);
-    if (lease === undefined || !lease.isMine || lease.token !== token) lost.push(tenant);
+    if (lease === undefined || !lease.isMine || lease.token !== String(token)) lost.push(tenant);
     else if (!isHot(lease, view)) cool.push(tenant);
     else if (target === undefined || target === view.workerId) stay.push(tenant);
     else move.set(tenant, target);
@@ -92,8 +104,11 @@ function decideRunning(
 }
 
 /** Everything that should be hot, with the member that has it or is to get it. */
-function hotTenants(view: TickView, leases: ReadonlyMap<string, TenantLease>): readonly AssignedTenant[] {
-  const members = new Set(view.members.map(({ id }) => id));
+function hotTenants(
+  view: TickView,
+  leases: ReadonlyMap<string, TenantLease>,
+  members: ReadonlySet<string>,
+): readonly AssignedTenant[] {
   const hot: AssignedTenant[] = [];
   for (const [tenant, { region }] of view.hot) {
     if (!leases.has(tenant)) hot.push({ tenant, region, owner: null });
@@ -102,12 +117,20 @@ function hotTenants(view: TickView, leases: ReadonlyMap<string, TenantLease>): r
     if (lease.source === "task" && !view.hot.has(lease.tenant)) continue;
     const isElsewhere = lease.state === "running" && !lease.isLost && lease.owner !== view.workerId;
     if (!isElsewhere && !isHot(lease, view)) continue;
-    const holder = lease.state === "running" && !lease.isLost ? lease.owner : lease.heir;
-    const owner = holder !== null && members.has(holder) && lease.source !== "task" ? holder : null;
+    const holder = holderOf(lease, view);
+    const owner = holder !== null && members.has(holder) ? holder : null;
     const region = view.hot.get(lease.tenant)?.region ?? lease.region;
     hot.push({ tenant: lease.tenant, region, owner });
   }
   return hot;
+}
+
+/** Who has it and would keep it. A process that was started again under its id goes on with what its predecessor had. */
+function holderOf(lease: TenantLease, view: TickView): string | null {
+  if (lease.source === "task") return null;
+  if (lease.state !== "running") return lease.heir;
+  // Ours, and not running: it has just ended here, for a reason.
+  return lease.isMine && !view.running.has(lease.tenant) ? null : lease.owner;
 }
 
 function isHot(lease: TenantLease, view: TickView): boolean {
@@ -120,9 +143,14 @@ function isHot(lease: TenantLease, view: TickView): boolean {
 /** Rows of cold tenants: our own that nothing runs under, and, for the first member, what others left behind. */
 function tidy(view: TickView): readonly HeldTenant[] {
   const isFirst = view.members[0]?.id === view.workerId;
-  return view.leases.filter((lease) => {
+  const left = view.leases.filter((lease) => {
     const isLeftBehind = isFirst && (lease.owner === null || lease.isLost);
     const isOurs = lease.isMine && !view.running.has(lease.tenant) && !view.isBusy(lease.tenant);
     return (isLeftBehind || isOurs) && !isHot(lease, view);
   });
+  return left.map(heldOf);
+}
+
+function heldOf({ tenant, token }: TenantLease): HeldTenant {
+  return { tenant, token: BigInt(token) };
 }

@@ -1,6 +1,7 @@
 import { InvalidOptionError, NotOwnerError } from "../errors.js";
 import type { Clock } from "../seams/clock.js";
 import { asObject, defaults, wholeNumber } from "../settings.js";
+import { isStorableText } from "../work/json.js";
 import { checkedTenant } from "./checked-tenant.js";
 import type { Ownership } from "./ownership.js";
 import type { DispatchOptions, FanOutOptions, TaskResult } from "./task-result.js";
@@ -40,18 +41,13 @@ export async function fanOut<T>(
   const { clock, ownership } = parts;
   const round = new Round<T>(tenants, given);
   const { id } = given;
-  if (id !== undefined && (typeof id !== "string" || id === ""))
-    throw new InvalidOptionError("id", id, "a text that names the run");
+  if (id !== undefined) checkRunId(id);
   const { fanOutWaitMs: fallback, delayMsMax: max } = defaults;
   const waitMs = wholeNumber("waitMs", given.waitMs, { fallback, min: 0, max });
   const untilMs = clock.monotonicMs() + waitMs;
   for (;;) {
     if (id !== undefined) round.noteDone(await ownership.doneOf(id, round.open()));
-    await round.each(async (tenant) => {
-      const result = await once(parts, tenant, task);
-      if (id !== undefined && result.is === "done") await ownership.markDone(id, tenant);
-      return result;
-    });
+    await round.each((tenant) => once(parts, tenant, id === undefined ? task : onceInRun(parts, id, task)));
     const isOver =
       round.open().length === 0 || given.signal?.aborted === true || clock.monotonicMs() >= untilMs;
     if (id === undefined || isOver) return round.results();
@@ -59,10 +55,29 @@ export async function fanOut<T>(
   }
 }
 
+const alreadyDone = new Error("Another process has done it in this run.");
+
+/** Looks and notes under the tenant's lease, so that who wins it next knows. */
+function onceInRun<T>({ ownership }: DispatchParts, id: string, task: TenantTask<T>): TenantTask<T> {
+  return async (tenant, context) => {
+    if ((await ownership.doneOf(id, [tenant])).has(tenant)) throw alreadyDone;
+    const value = await task(tenant, context);
+    await ownership.markDone(id, tenant);
+    return value;
+  };
+}
+
+function checkRunId(id: unknown): void {
+  const { keyBytesMax } = defaults;
+  if (typeof id !== "string" || id === "" || !isStorableText(id) || Buffer.byteLength(id) > keyBytesMax)
+    throw new InvalidOptionError("id", id, `a text of 1 to ${keyBytesMax} bytes that names the run`);
+}
+
 async function once<T>(parts: DispatchParts, tenant: string, task: TenantTask<T>): Promise<TaskResult<T>> {
   try {
     return { tenant, is: "done", value: await parts.run(tenant, task) };
   } catch (error) {
+    if (error === alreadyDone) return { tenant, is: "done-elsewhere" };
     if (error instanceof NotOwnerError && error.tenant === tenant)
       return { tenant, is: "elsewhere", owner: error.owner };
     return { tenant, is: "failed", error };
@@ -115,11 +130,16 @@ class Round<T> {
     if (onProgress === undefined) return;
     const count = (...kinds: readonly TaskResult<T>["is"][]): number =>
       [...this.#results.values()].filter((result) => result !== null && kinds.includes(result.is)).length;
-    onProgress({
+    const progress = {
       total: this.#results.size,
       done: count("done", "done-elsewhere"),
       failed: count("failed"),
       elsewhere: count("elsewhere", "hot"),
-    });
+    };
+    try {
+      onProgress(progress);
+    } catch {
+      // Whoever watches is broken; the tasks are not.
+    }
   }
 }

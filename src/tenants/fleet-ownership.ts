@@ -27,17 +27,17 @@ export interface FleetOwnershipSeams {
   readonly membership: Membership;
 }
 
-/** A row of the list, as the statement gives it. */
-type Listed = readonly [
-  tenant: string,
+/** Leases that differ only in tenant and token, as the statement gives them. */
+type ListedGroup = readonly [
   owner: string | null,
   isMine: boolean | null,
-  token: string,
   state: TenantLease["state"],
   heir: string | null,
   region: string | null,
   source: TenantSource,
   isLost: boolean,
+  tenants: readonly string[],
+  tokens: readonly string[],
 ];
 
 /** The processes of a fleet: members of the registry that work on `tenants:<name>`, and rows of tenant_leases. */
@@ -75,9 +75,12 @@ export class FleetOwnership implements Ownership {
   members(): readonly TenantMember[] {
     const nowMs = this.#seams.clock.monotonicMs();
     const settledMs = this.#settings.tickMs * defaults.tenantSettledShare;
-    const members = this.#seams.membership.roster.workersOf(this.#queue);
-    return members
-      .map(({ id, region, aliveSinceMs }) => ({ id, region, isSettled: nowMs - aliveSinceMs >= settledMs }))
+    const { membership } = this.#seams;
+    const sinceMs = (member: { readonly id: string; readonly aliveSinceMs: number }): number =>
+      member.id === this.workerId ? membership.aliveSinceMs() : member.aliveSinceMs;
+    return membership.roster
+      .workersOf(this.#queue)
+      .map((one) => ({ id: one.id, region: one.region, isSettled: nowMs - sinceMs(one) >= settledMs }))
       .sort((one, other) => (one.id < other.id ? -1 : 1));
   }
 
@@ -100,8 +103,7 @@ export class FleetOwnership implements Ownership {
 
   aliveMs(): number {
     const { clock, membership } = this.#seams;
-    const self = membership.roster.members.find(({ id }) => id === this.workerId);
-    return self === undefined ? 0 : clock.monotonicMs() - self.aliveSinceMs;
+    return clock.monotonicMs() - membership.aliveSinceMs();
   }
 
   sureForMs(): number {
@@ -116,12 +118,15 @@ export class FleetOwnership implements Ownership {
         bind(listTenantLeases, { ...this.#self(), only: only ?? null, graceMs, now: clock.databaseNow() }),
       ),
     );
-    return ((row?.leases ?? []) as readonly Listed[]).map(
-      ([tenant, owner, isMine, token, state, heir, region, source, isLost]) => ({
-        ...{ tenant, owner, isMine: isMine === true, token: BigInt(token), state },
-        ...{ heir, region, source, isLost },
-      }),
-    );
+    const leases: TenantLease[] = [];
+    for (const group of (row?.leases ?? []) as readonly ListedGroup[]) {
+      const [owner, isMine, state, heir, region, source, isLost, tenants, tokens] = group;
+      for (const [index, tenant] of tenants.entries()) {
+        const token = tokens[index] ?? "";
+        leases.push({ tenant, owner, isMine: isMine === true, token, state, heir, region, source, isLost });
+      }
+    }
+    return leases;
   }
 
   async win(wanted: readonly WantedTenant[]): Promise<ReadonlyMap<string, bigint>> {

@@ -67,10 +67,20 @@ export class HotSet {
     const busy = (await this.#policy?.look(this.#seams.clock.monotonicMs())) ?? new Map<string, string>();
     const current = new Map<string, Hot>();
     for (const [tenant, region] of busy) current.set(tenant, { region, source: "policy" });
-    for (const one of (await this.#options.hot?.()) ?? []) {
-      const { tenant, preferredRegion } =
-        typeof one === "string" ? { tenant: one, preferredRegion: null } : one;
-      current.set(checkedTenant(tenant), { region: checkedRegion(preferredRegion), source: "listed" });
+    const before = this.#current;
+    const listed = (await this.#options.hot?.()) ?? [];
+    if (typeof listed === "string")
+      throw new InvalidOptionError("hot", listed, "a function that lists tenants");
+    for (const one of listed) {
+      const tenant = typeof one === "string" ? one : one.tenant;
+      const preferred = typeof one === "string" ? null : one.preferredRegion;
+      const known = before.get(tenant);
+      const isKnown = known?.source === "listed" && known.region === (preferred ?? null);
+      // What was checked at the last tick is not checked again: these lists are long.
+      current.set(
+        isKnown ? tenant : checkedTenant(tenant),
+        isKnown ? known : { region: checkedRegion(preferred), source: "listed" },
+      );
     }
     if (current.size > defaults.tenantsMax)
       throw new InvalidOptionError("hot", current.size, `a list of at most ${defaults.tenantsMax} tenants`);

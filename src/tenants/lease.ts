@@ -6,7 +6,8 @@ export interface TenantLease {
   readonly owner: string | null;
   /** It is this very process's, not an earlier one's of the same id. */
   readonly isMine: boolean;
-  readonly token: bigint;
+  /** As text: thousands of them are read at each tick, and few are used. */
+  readonly token: string;
   readonly state: "free" | "running" | "draining";
   readonly heir: string | null;
   readonly region: string | null;

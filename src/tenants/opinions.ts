@@ -1,6 +1,6 @@
 /**
  * What this process thinks of the tenants it runs: that one should move, to whom, and since when it has thought so without a break. A tenant moves when two ticks in a row,
- * a tick apart, agree; a member that comes and goes in between changes nothing.
+ * a tick apart, agree. A member that comes and goes in between changes nothing.
  */
 export class Opinions {
   readonly #ripeMs: number;

@@ -2,7 +2,7 @@ import { TenantEndedError } from "../errors.js";
 import type { Clock } from "../seams/clock.js";
 import { defaults } from "../settings.js";
 import { leaseSignal } from "./lease-signal.js";
-import type { DemoteReason } from "./tenant.js";
+import type { DemoteReason, TenantContext } from "./tenant.js";
 import type { TenantSupervisorOptions } from "./tenant-settings.js";
 
 export interface RunParts<S> {
@@ -21,7 +21,11 @@ export class TenantRun<S> {
   readonly token: bigint;
   readonly beganAtMs: number;
   readonly #parts: RunParts<S>;
+  /** Of the attempt under way, or of the wait for the next one. */
   #controller = new AbortController();
+  /** Of all that runs under this token beside start(). */
+  readonly #life = new AbortController();
+  readonly #tasks = new Set<Promise<unknown>>();
   #attempt = 0;
   #isStarted = false;
   #started: S | undefined;
@@ -34,6 +38,7 @@ export class TenantRun<S> {
     this.tenant = tenant;
     this.token = token;
     this.beganAtMs = parts.clock.monotonicMs();
+    leaseSignal(this.#life, parts.isSure, parts.onUnsure);
   }
 
   get attempt(): number {
@@ -44,23 +49,34 @@ export class TenantRun<S> {
     return this.#isEnding;
   }
 
-  /** Of the attempt under way. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+  /** Does something short for the tenant under its lease; end() waits for it as it does for start(). */
+  async work<T>(task: (tenant: string, context: TenantContext) => Promise<T> | T): Promise<T> {
+    const context = { signal: this.#life.signal, fenceToken: this.token, attempt: this.#attempt };
+    const working = (async () => await task(this.tenant, Object.freeze(context)))();
+    const ended = working.then(
+      () => {},
+      () => {},
+    );
+    this.#tasks.add(ended);
+    void ended.then(() => this.#tasks.delete(ended));
+    return await working;
   }
 
   begin(): void {
     this.#lived = this.#live();
   }
 
-  /** Aborts at once; resolves when start() and stop() have come back. False when they have not within the limit; `onLate` is called when they have. */
+  /** Aborts at once; resolves when start(), stop() and tasks have come back. False when they have not within the limit; `onLate` is called when they have. */
   async end(reason: DemoteReason, limitMs: number, onLate: () => void): Promise<boolean> {
     const { clock } = this.#parts;
     const isUnderWay = this.#isStarted;
     this.#isEnding = true;
-    this.#controller.abort(new TenantEndedError(this.tenant, reason));
+    const why = new TenantEndedError(this.tenant, reason);
+    this.#controller.abort(why);
+    this.#life.abort(why);
     const patience = new AbortController();
-    const ended = Promise.all([this.#lived, isUnderWay ? this.#stop() : undefined]).then(() => true);
+    const all = [this.#lived, isUnderWay ? this.#stop() : undefined, ...this.#tasks];
+    const ended = Promise.all(all).then(() => true);
     const late = clock.sleep(limitMs, patience.signal).then(() => false);
     const isInTime = await Promise.race([ended, late]);
     patience.abort();
@@ -71,6 +87,11 @@ export class TenantRun<S> {
   async #live(): Promise<void> {
     const { clock, options } = this.#parts;
     while (!this.#isEnding) {
+      // After the wait below: a process that was frozen meanwhile must not start anything.
+      if (!this.#parts.isSure()) {
+        this.#parts.onUnsure();
+        return;
+      }
       this.#attempt++;
       this.#controller = new AbortController();
       const signal = leaseSignal(this.#controller, this.#parts.isSure, this.#parts.onUnsure);

@@ -63,6 +63,11 @@ export class Runs<S> {
     return this.#runs.has(tenant) || this.#stuck.has(tenant);
   }
 
+  /** It was given up and has not ended. */
+  isStuck(tenant: string): boolean {
+    return this.#stuck.has(tenant) && !this.#runs.has(tenant);
+  }
+
   open(): void {
     this.#letGoLoop.start();
     this.#trustLoop.start();

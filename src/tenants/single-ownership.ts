@@ -21,7 +21,11 @@ export class SingleOwnership implements Ownership {
     this.#settings = settings;
     this.#clock = clock;
     this.workerId = settings.id;
-    this.#member = Object.freeze({ id: settings.id, region: settings.region, isSettled: true });
+    this.#member = Object.freeze({
+      id: settings.id,
+      region: settings.region,
+      isSettled: true,
+    });
   }
 
   async join(): Promise<void> {
@@ -68,7 +72,7 @@ export class SingleOwnership implements Ownership {
       const held = {
         owner: this.workerId,
         isMine: true,
-        token: noToken,
+        token: String(noToken),
         state: "running",
         heir: null,
       } as const;
@@ -92,7 +96,8 @@ export class SingleOwnership implements Ownership {
     this.#done.set(run, done.add(tenant));
   }
 
-  async doneOf(run: string): Promise<ReadonlySet<string>> {
-    return this.#done.get(run) ?? new Set();
+  async doneOf(run: string, tenants: readonly string[]): Promise<ReadonlySet<string>> {
+    const done = this.#done.get(run);
+    return new Set(tenants.filter((tenant) => done?.has(tenant)));
   }
 }

@@ -4,6 +4,7 @@ import { InTurn } from "../runtime/in-turn.js";
 import { Loop } from "../runtime/loop.js";
 import type { Clock } from "../seams/clock.js";
 import type { Random } from "../seams/random.js";
+import { defaults } from "../settings.js";
 import { checkedRegion, checkedTenant } from "./checked-tenant.js";
 import { type DispatchParts, dispatchCold, fanOut } from "./dispatch.js";
 import { HotSet } from "./hot-set.js";
@@ -22,6 +23,8 @@ export interface SupervisorSeams {
   readonly random: Random;
   readonly events: Events;
   readonly ownership: Ownership;
+  /** One round, if it is due and nobody else is at it; null for a process alone. */
+  readonly housekeep: (() => Promise<unknown>) | null;
   /** Begins to heed signals; returns what ends that. */
   heedSignals(): () => void;
   /** Has close() stop this one; returns what takes that back. */
@@ -57,6 +60,7 @@ export class TenantSupervisor<S = unknown> {
   readonly #tick: Tick<S>;
   readonly #tasks: Tasks<S>;
   readonly #tickLoop: Loop;
+  readonly #housekeepingLoop: Loop;
   #state: SupervisorState = "new";
   #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
@@ -86,6 +90,7 @@ export class TenantSupervisor<S = unknown> {
         return await this.#tick.run();
       },
     });
+    this.#housekeepingLoop = new Loop(seams, { name: "housekeeping", run: () => this.#housekeep() });
   }
 
   get name(): string {
@@ -222,6 +227,7 @@ export class TenantSupervisor<S = unknown> {
     this.#loops.note(ownership.generations(), clock.monotonicMs());
     await this.#tick.run().catch(() => {}); // The loop tries again, and tells.
     this.#tickLoop.start();
+    this.#housekeepingLoop.start();
   }
 
   async #promote(tenant: string, region: string | null): Promise<bigint> {
@@ -232,11 +238,20 @@ export class TenantSupervisor<S = unknown> {
     const isHeld = lease !== undefined && lease.owner !== null && !lease.isLost && !lease.isMine;
     const owner = isHeld ? lease.owner : this.#tick.coldOwnerOf(tenant, region ?? lease?.region ?? null);
     if (owner !== this.workerId || this.#runs.isBusy(tenant)) throw this.#refused(tenant, owner);
-    const wanted = { tenant, seen: lease?.token ?? 0n, region, source: "promoted" } as const;
+    const wanted = { tenant, seen: BigInt(lease?.token ?? 0), region, source: "promoted" } as const;
     const token = (await ownership.win([wanted])).get(tenant);
     if (token === undefined) throw this.#refused(tenant, (await ownership.list([tenant]))[0]?.owner ?? null);
     this.#runs.begin(tenant, token);
     return token;
+  }
+
+  /** Of a fleet without queue workers, too, somebody has to remove what is old. */
+  async #housekeep(): Promise<number> {
+    const { housekeep, random } = this.#seams;
+    await housekeep?.();
+    return housekeep === null
+      ? Number.POSITIVE_INFINITY
+      : defaults.housekeepingMs * (1 - 0.1 * random.fraction());
   }
 
   #refused(tenant: string, owner: string | null): NotOwnerError {
@@ -275,16 +290,23 @@ export class TenantSupervisor<S = unknown> {
     const queue = `tenants:${name}`;
     events.emit("worker:draining", { workerId, queue, running: this.#runs.running.length, why });
     const left = ownership.leave().catch(() => {});
+    const housekeeping = this.#housekeepingLoop.stop();
     await this.#tickLoop.stop();
     await this.#turn.run(async () => {}); // A promotion may be under way.
-    this.#tasks.endAll("drain");
+    const idle = new AbortController();
+    this.#tasks.close(() => idle.abort());
     await this.#nameHeirs();
     this.#runs.endAll("drain");
     const empty = new AbortController();
     this.#runs.onceEmpty(() => empty.abort());
-    await clock.sleep(2 * drainLimitMs + letGoMs, empty.signal);
+    await Promise.all([
+      clock.sleep(drainLimitMs, idle.signal),
+      clock.sleep(2 * drainLimitMs + letGoMs, empty.signal),
+    ]);
     await Promise.all([left, this.#runs.close()]);
-    const isClean = this.#runs.size === 0;
+    const isClean = this.#runs.size === 0 && this.#tasks.size === 0;
+    // A round may be long; what it has not done is done by somebody else.
+    await Promise.race([housekeeping, clock.sleep(letGoMs)]);
     await ownership.finish(isClean).catch(() => {});
     this.#end();
     events.emit("worker:stopped", { workerId, queue, isClean });

@@ -20,6 +20,8 @@ export interface TasksParts<S> {
 export class Tasks<S> {
   readonly #parts: TasksParts<S>;
   readonly #controllers = new Map<string, AbortController>();
+  #isClosed = false;
+  #onEmpty: () => void = () => {};
 
   constructor(parts: TasksParts<S>) {
     this.#parts = parts;
@@ -35,9 +37,9 @@ export class Tasks<S> {
 
   /** Runs the task if this process owns the tenant, or throws NotOwnerError. */
   async run<T>(tenant: string, task: TenantTask<T>): Promise<T> {
+    if (this.#isClosed) throw new NotOwnerError(tenant, null);
     const run = this.#parts.runs.get(tenant);
-    if (run !== undefined)
-      return await task(tenant, { signal: run.signal, fenceToken: run.token, attempt: run.attempt });
+    if (run !== undefined) return await run.work(task);
     const { controller, token } = await this.#parts.turn.run(() => this.#win(tenant));
     const { ownership } = this.#parts;
     const isSure = (): boolean => ownership.sureForMs() > 0;
@@ -47,7 +49,16 @@ export class Tasks<S> {
     } finally {
       await ownership.drop([{ tenant, token }]).catch(() => {}); // The next tick gives up what is left.
       this.#controllers.delete(tenant);
+      if (this.#controllers.size === 0) this.#onEmpty();
     }
+  }
+
+  /** Starts no further one, and aborts those under way. Calls when they have come back. */
+  close(onEmpty: () => void): void {
+    this.#isClosed = true;
+    this.#onEmpty = onEmpty;
+    this.endAll("drain");
+    if (this.#controllers.size === 0) onEmpty();
   }
 
   endUnsure(): void {
@@ -72,8 +83,8 @@ export class Tasks<S> {
       const owner = isHeld ? lease.owner : next;
       if (owner !== workerId || isHeld || this.has(tenant) || this.#parts.runs.isBusy(tenant))
         throw new NotOwnerError(tenant, owner);
-      const wanted = { tenant, seen: lease?.token ?? 0n, region: null, source: "task" } as const;
-      const token = (await ownership.win([wanted])).get(tenant);
+      const wanted = { tenant, seen: BigInt(lease?.token ?? 0), region: null, source: "task" } as const;
+      const token = this.#isClosed ? undefined : (await ownership.win([wanted])).get(tenant);
       if (token === undefined) continue;
       const controller = new AbortController();
       this.#controllers.set(tenant, controller);

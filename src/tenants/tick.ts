@@ -7,7 +7,7 @@ import { defaults } from "../settings.js";
 import { coldOwner } from "./assign.js";
 import { type Decisions, decide, type TickView } from "./decide.js";
 import type { HotSet } from "./hot-set.js";
-import type { TenantLease } from "./lease.js";
+import type { HeldTenant, TenantLease } from "./lease.js";
 import type { TenantCounts } from "./metrics.js";
 import { Opinions } from "./opinions.js";
 import type { Ownership } from "./ownership.js";
@@ -40,7 +40,6 @@ export class Tick<S> implements Activity {
   readonly #opinions: Opinions;
   #hotDueAtMs = Number.NEGATIVE_INFINITY;
   #targets: ReadonlyMap<string, string> = new Map();
-  #loads: ReadonlyMap<string, number> = new Map();
   #leases: ReadonlyMap<string, TenantLease> = new Map();
 
   constructor(seams: TickSeams, parts: TickParts<S>) {
@@ -78,8 +77,7 @@ export class Tick<S> implements Activity {
   }
 
   coldOwnerOf(tenant: string, region: string | null): string | null {
-    const members = this.#parts.ownership.members();
-    return coldOwner({ tenant, region }, members, (id) => this.#loads.get(id) ?? 0);
+    return coldOwner({ tenant, region }, this.#parts.ownership.members());
   }
 
   /** Who would go on with what runs here if this process were gone. */
@@ -104,7 +102,8 @@ export class Tick<S> implements Activity {
     const leases = await ownership.list();
     const view = this.#view(leases);
     const decisions = decide(view);
-    this.#remember(leases, decisions.targets);
+    this.#leases = decisions.leases;
+    this.#targets = decisions.targets;
     const moving = await this.#end(decisions);
     const { won, holdMs } = await this.#win(view, decisions);
     counts.ticks++;
@@ -119,24 +118,19 @@ export class Tick<S> implements Activity {
   #view(leases: readonly TenantLease[]): TickView {
     const { ownership, hot, runs } = this.#parts;
     const nowMs = this.#seams.clock.monotonicMs();
+    const members = ownership.members();
     return {
       workerId: ownership.workerId,
-      members: ownership.members(),
+      members,
       leases,
       hot: hot.current,
       isHotKnown: hot.isKnown,
       isIdle: (tenant) => hot.isIdle(tenant, runs.get(tenant)?.beganAtMs ?? nowMs),
       running: new Map(runs.running.map(({ tenant, token }) => [tenant, token])),
-      isBusy: (tenant) => runs.isBusy(tenant) || this.#parts.isWorkedFor(tenant),
+      isBusy: (tenant) =>
+        (runs.isBusy(tenant) && !(runs.isStuck(tenant) && members.length > 1)) ||
+        this.#parts.isWorkedFor(tenant),
     };
-  }
-
-  #remember(leases: readonly TenantLease[], targets: ReadonlyMap<string, string>): void {
-    const loads = new Map<string, number>();
-    for (const owner of targets.values()) loads.set(owner, (loads.get(owner) ?? 0) + 1);
-    this.#leases = new Map(leases.map((lease) => [lease.tenant, lease]));
-    this.#targets = targets;
-    this.#loads = loads;
   }
 
   /** Ends what is lost, cold or has to move, and gives up what is held for nothing. Returns how many move. */
@@ -150,11 +144,15 @@ export class Tick<S> implements Activity {
         if (run !== undefined) void runs.end(run, reason, reason !== "idle");
       }
     };
+    const generations = new Map(ownership.generations().map(({ id, generation }) => [id, generation]));
     endAll(decisions.lost, "evicted");
     endAll(decisions.cool, "idle");
     for (const tenant of decisions.stay) this.#opinions.forget(tenant);
     const ripe = [...decisions.move]
-      .filter(([tenant, target]) => this.#opinions.isRipe(tenant, target, nowMs))
+      .filter(([tenant, target]) => {
+        // Registered again it may be another process: that is another opinion.
+        return this.#opinions.isRipe(tenant, `${target} ${generations.get(target)}`, nowMs);
+      })
       .flatMap(([tenant, heir]) => {
         const run = runs.get(tenant);
         return run === undefined ? [] : [{ tenant, token: run.token, heir }];
@@ -178,10 +176,25 @@ export class Tick<S> implements Activity {
     if (holdMs > 0 && !view.members.some((member) => member.isSettled)) return { won: 0, holdMs };
     const won = await ownership.win(win);
     const lost = new Set(view.leases.filter(({ isLost }) => isLost).map(({ tenant }) => tenant));
+    const stuck: HeldTenant[] = [];
     for (const [tenant, token] of won) {
       if (lost.has(tenant)) counts.takeovers++;
-      runs.begin(tenant, token);
+      if (runs.isStuck(tenant)) stuck.push({ tenant, token });
+      else runs.begin(tenant, token);
     }
-    return { won: won.size, holdMs: 0 };
+    if (stuck.length > 0) await this.#passOn(stuck, view);
+    return { won: won.size - stuck.length, holdMs: 0 };
+  }
+
+  /** What is stuck here would wait for itself; somebody else is to have it. */
+  async #passOn(stuck: readonly HeldTenant[], { members, workerId }: TickView): Promise<void> {
+    const { ownership, settings } = this.#parts;
+    const others = members.filter(({ id }) => id !== workerId);
+    const held = stuck.map((one) => ({
+      ...one,
+      heir: coldOwner({ tenant: one.tenant, region: null }, others),
+    }));
+    await ownership.drain(held, settings.drainLimitMs);
+    await ownership.free(stuck);
   }
 }

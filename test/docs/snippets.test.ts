@@ -3,7 +3,7 @@ import { inject, onTestFinished, test } from "vitest";
 import { setup } from "../support/world.js";
 
 /** Every TypeScript block of the README and the docs runs, in order, against a database of its own. */
-const pages = ["README.md", "docs/operating.md", "docs/workers.md"];
+const pages = ["README.md", "docs/operating.md", "docs/tenants.md", "docs/workers.md"];
 const root = new URL("../../", import.meta.url);
 
 test.each(pages)("the examples in %s run", async (page) => {
@@ -22,7 +22,10 @@ test.each(pages)("the examples in %s run", async (page) => {
   const blocks = [...text.matchAll(/```ts\n(.*?)```/gs)].map((match) => match[1] ?? "");
   for (const [i, block] of blocks.entries()) {
     const file = new URL(`example-${i}.ts`, folder);
-    await writeFile(file, block.replaceAll('"leasehold"', '"../../../../src/index.js"'));
+    const code = block
+      .replaceAll('"leasehold"', '"../../../../src/index.js"')
+      .replaceAll('"leasehold/tenants"', '"../../../../src/tenants.js"');
+    await writeFile(file, code);
     await import(file.href);
   }
 });
