@@ -9,7 +9,7 @@ export const safeguardsInTenants: readonly Safeguard[] = [
   {
     name: "an evicted owner keeps its tenants until it lets go or its TTL is over",
     file: leases,
-    from: "    else (p_owner).status = 'dead' and ((p_owner).left_at is not null or coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))",
+    from: "    else (p_owner).status = 'dead' and ((p_owner).left_at is not null or (p_owner).has_session and coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))",
     to: "    else (p_owner).status = 'dead'",
     caughtBy: { tests: lost },
   },

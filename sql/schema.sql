@@ -1349,13 +1349,13 @@ $function$;
 CREATE OR REPLACE FUNCTION leasehold.tenant_is_lost(p_incarnation text, p_owner leasehold.workers, p_grace_ms double precision, p_now timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE
+ STABLE
 AS $function$ -- without settings of its own, so that the planner puts it in place
   select case
     when (p_owner).id is null then true
     when (p_owner).incarnation is distinct from p_incarnation then coalesce((p_owner).predecessor_until <= p_now, true)
     when (p_owner).last_seen_at + (p_owner).ttl <= p_now then true
-    else (p_owner).status = 'dead' and ((p_owner).left_at is not null or coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))
+    else (p_owner).status = 'dead' and ((p_owner).left_at is not null or (p_owner).has_session and coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))
   end
 $function$;
 

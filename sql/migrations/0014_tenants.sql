@@ -32,12 +32,12 @@ alter table leasehold.workers add column if not exists predecessor_until timesta
 -- Whether whoever held a lease has stopped by its own rules: its TTL is over; or its session has been free for the grace, which it notices itself and gives itself two
 -- thirds of; or it has left in good order. An eviction is none of these: the evicted process is told, stops, and lets go itself, or its TTL runs out.
 create or replace function leasehold.tenant_is_lost(p_incarnation text, p_owner leasehold.workers, p_grace_ms float8, p_now timestamptz) returns boolean
-language sql immutable as $$ -- without settings of its own, so that the planner puts it in place
+language sql stable as $$ -- without settings of its own, so that the planner puts it in place
   select case
     when (p_owner).id is null then true
     when (p_owner).incarnation is distinct from p_incarnation then coalesce((p_owner).predecessor_until <= p_now, true)
     when (p_owner).last_seen_at + (p_owner).ttl <= p_now then true
-    else (p_owner).status = 'dead' and ((p_owner).left_at is not null or coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))
+    else (p_owner).status = 'dead' and ((p_owner).left_at is not null or (p_owner).has_session and coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))
   end
 $$;
 

@@ -35,7 +35,7 @@ select r.generation from registered r cross join told;
 -- row: accepted boolean, incarnation text?
 with beaten as (
   update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = w.has_session and :has_session::boolean,
-    queues = :queues::text[], status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
+    free_since = case when :has_session::boolean then w.free_since end, queues = :queues::text[], status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
     metadata = :metadata::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
   where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
   returning w.id

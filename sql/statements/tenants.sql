@@ -62,6 +62,26 @@ update leasehold.tenant_leases l set state = 'draining', heir = n.heir, since = 
 from named n cross join t where l.supervisor = :supervisor::text and l.tenant = n.tenant
 returning l.tenant;
 
+-- name: keep_tenants
+-- Locks the rows named, in the order of their names, by tenant_leases_pkey. They stay where they are after all, or are hot for another reason now.
+-- row: tenant text
+with named as materialized (
+  select l.tenant, nullif(u.region, '') as region, u.source from unnest(:tenants::text[], :tokens::bigint[], :regions::text[], :sources::text[]) as u(tenant, token, region, source)
+  join leasehold.tenant_leases l on l.supervisor = :supervisor::text and l.tenant = u.tenant and l.token = u.token
+  where l.owner = :worker_id::text and l.incarnation = :incarnation::text
+  order by l.tenant for update of l
+)
+update leasehold.tenant_leases l set state = 'running', heir = null, expires_at = null, region = n.region, source = n.source
+from named n where l.supervisor = :supervisor::text and l.tenant = n.tenant
+returning l.tenant;
+
+-- name: list_own_tenants
+-- Locks nothing. What the caller still holds, when it has nothing any more.
+-- row: tenant text, token bigint
+select l.tenant, l.token from leasehold.tenant_leases l
+where l.supervisor = :supervisor::text and l.owner = :worker_id::text and l.incarnation = :incarnation::text
+order by l.tenant;
+
 -- name: free_tenants
 -- Locks the rows named, in the order of their names, by tenant_leases_pkey. Gives up what is still ours, for somebody else to run, and wakes the heirs; everybody where there is none.
 -- nullable: now

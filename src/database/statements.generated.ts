@@ -357,7 +357,7 @@ export const beatWorker: Statement<
   name: "beat_worker",
   text: `with beaten as (
   update leasehold.workers w set last_seen_at = coalesce($1::timestamptz, clock_timestamp()), has_session = w.has_session and $2::boolean,
-    queues = $3::text[], status = case when cardinality($3::text[]) = 0 then 'draining' else 'alive' end,
+    free_since = case when $2::boolean then w.free_since end, queues = $3::text[], status = case when cardinality($3::text[]) = 0 then 'draining' else 'alive' end,
     metadata = $4::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
   where w.id = $5::text and w.generation = $6::bigint and w.status <> 'dead'
   returning w.id
@@ -956,6 +956,36 @@ update leasehold.tenant_leases l set state = 'draining', heir = n.heir, since = 
 from named n cross join t where l.supervisor = $4::text and l.tenant = n.tenant
 returning l.tenant`,
   parameters: ["tenants", "tokens", "heirs", "supervisor", "workerId", "incarnation", "now", "limitMs"],
+};
+
+/** sql/statements/tenants.sql */
+export const keepTenants: Statement<
+  { readonly tenants: readonly string[]; readonly tokens: readonly bigint[]; readonly regions: readonly string[]; readonly sources: readonly string[]; readonly supervisor: string; readonly workerId: string; readonly incarnation: string },
+  { readonly tenant: string }
+> = {
+  name: "keep_tenants",
+  text: `with named as materialized (
+  select l.tenant, nullif(u.region, '') as region, u.source from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) as u(tenant, token, region, source)
+  join leasehold.tenant_leases l on l.supervisor = $5::text and l.tenant = u.tenant and l.token = u.token
+  where l.owner = $6::text and l.incarnation = $7::text
+  order by l.tenant for update of l
+)
+update leasehold.tenant_leases l set state = 'running', heir = null, expires_at = null, region = n.region, source = n.source
+from named n where l.supervisor = $5::text and l.tenant = n.tenant
+returning l.tenant`,
+  parameters: ["tenants", "tokens", "regions", "sources", "supervisor", "workerId", "incarnation"],
+};
+
+/** sql/statements/tenants.sql */
+export const listOwnTenants: Statement<
+  { readonly supervisor: string; readonly workerId: string; readonly incarnation: string },
+  { readonly tenant: string; readonly token: string }
+> = {
+  name: "list_own_tenants",
+  text: `select l.tenant, l.token from leasehold.tenant_leases l
+where l.supervisor = $1::text and l.owner = $2::text and l.incarnation = $3::text
+order by l.tenant`,
+  parameters: ["supervisor", "workerId", "incarnation"],
 };
 
 /** sql/statements/tenants.sql */

@@ -56,6 +56,8 @@ export class Membership {
   readonly #watch: Loop;
   #isSuperseded = false;
   #mustRegister = false;
+  /** Nobody that has finished since this process entered left anything behind. */
+  #isClean = true;
   #isSessionDoubted = false;
   #sessionLostAtMs = Number.NEGATIVE_INFINITY;
   #markedDeadAtMs = Number.NEGATIVE_INFINITY;
@@ -107,7 +109,8 @@ export class Membership {
    * How long nobody takes this process for dead, whatever happens: for its trust window; and, while the registry believes in a session that broke, for less than the watcher's grace.
    */
   sureForMs(): number {
-    const trusted = this.trust.leftMs();
+    const trusted = Math.min(this.trust.leftMs(), this.trust.leftByDayMs());
+    if (trusted <= 0) this.trust.isOpen(); // Tells when it is not.
     if (!this.record.toldSession || this.#session.isLocked) return trusted;
     const graceMs = defaults.sessionGraceMs * defaults.tenantSureShare;
     return Math.max(0, Math.min(trusted, this.#sessionLostAtMs + graceMs - this.#clock.monotonicMs()));
@@ -151,6 +154,7 @@ export class Membership {
   async #finish(queue: string, isClean: boolean): Promise<void> {
     this.#participants.delete(queue);
     this.record.forget(queue);
+    this.#isClean &&= isClean;
     if (this.#participants.size > 0) return;
     await Promise.all([
       this.#heartbeat.stop(),
@@ -159,7 +163,7 @@ export class Membership {
       this.#sessionLoop.stop(),
     ]);
     try {
-      await this.record.deregister(isClean);
+      await this.record.deregister(this.#isClean);
     } finally {
       await this.#session.close();
       this.trust.end();
@@ -168,6 +172,7 @@ export class Membership {
 
   async #enter(queue: string): Promise<void> {
     this.#isSuperseded = false;
+    this.#isClean = true;
     // Without a session it works all the same: the loop goes on trying.
     await this.#session.open().catch(() => {});
     this.record.hasSession = this.#session.isLocked;
@@ -198,6 +203,7 @@ export class Membership {
         return Number.POSITIVE_INFINITY;
       }
       this.trust.extend(startedAtMs);
+      if (!this.#session.isLocked) this.#doubt(); // It broke while it was told of.
       this.#watch.wake();
       this.#ring.wake();
       for (const participant of this.#participants.values()) participant.onWake(null);

@@ -12,6 +12,7 @@ export class TrustWindow {
   readonly #events: Events;
   readonly #settings: MemberSettings;
   #untilMs = Number.NEGATIVE_INFINITY;
+  #untilEpochMs = Number.NEGATIVE_INFINITY;
   #wasOpen = false;
   readonly #onShut = new Set<() => void>();
 
@@ -23,6 +24,8 @@ export class TrustWindow {
 
   extend(beatStartedAtMs: number): void {
     const { ttlMs, id } = this.#settings;
+    const sinceMs = this.#clock.monotonicMs() - beatStartedAtMs;
+    this.#untilEpochMs = this.#clock.epochMs() - sinceMs + ttlMs * (1 - defaults.trustMarginShare);
     const wasShut = this.#untilMs !== Number.NEGATIVE_INFINITY && !this.#wasOpen;
     this.#untilMs = beatStartedAtMs + ttlMs * (1 - defaults.trustMarginShare);
     this.#wasOpen = true;
@@ -37,6 +40,11 @@ export class TrustWindow {
   /** How long it will stay open without another beat. */
   leftMs(): number {
     return Math.max(0, this.#untilMs - this.#clock.monotonicMs());
+  }
+
+  /** The same by the time of day, which also runs while a machine sleeps. A clock that was set ahead makes it too short, which is harmless. */
+  leftByDayMs(): number {
+    return Math.max(0, this.#untilEpochMs - this.#clock.epochMs());
   }
 
   isOpen(): boolean {

@@ -98,6 +98,7 @@ export class WorkerRecord {
     const { database, bind, clock, events } = this.#seams;
     const { id, hostname, pid, region, ttlMs } = this.settings;
     const told = this.hasSession;
+    this.toldSession ||= told; // It may be stored though the answer is lost.
     const [row] = await database.run(
       this.#timely(
         bind(registerWorker, {

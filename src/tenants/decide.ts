@@ -26,12 +26,16 @@ export interface Decisions {
   readonly move: ReadonlyMap<string, string>;
   /** Run here and may stay. */
   readonly stay: readonly string[];
+  /** Of these, what the row says otherwise: that it drains, or why it is hot. */
+  readonly keep: readonly (HeldTenant & Pick<WantedTenant, "region" | "source">)[];
   /** Run here and are cold. */
   readonly cool: readonly string[];
   /** Run here under a lease that is not ours any more. */
   readonly lost: readonly string[];
   /** Leases of ours that nothing runs under, for others to go on with. */
   readonly release: readonly HeldTenant[];
+  /** What an earlier process of our id had, and somebody else is to go on with. */
+  readonly passOn: readonly (WantedTenant & { readonly heir: string })[];
   /** Rows that nobody needs; the first member tidies them up. */
   readonly tidy: readonly HeldTenant[];
   /** Hot tenants that nobody runs for now. */
@@ -51,22 +55,27 @@ export function decide(view: TickView): Decisions {
   const targets = assign(hot, view.members);
   const win: WantedTenant[] = [];
   const release: HeldTenant[] = [];
+  const passOn: (WantedTenant & { readonly heir: string })[] = [];
   let waiting = 0;
   for (const { tenant, region } of hot) {
     const lease = leases.get(tenant);
     if (running.has(tenant) || !isOpen(lease, workerId, members)) continue;
     waiting++;
     const isFree = lease === undefined || lease.owner === null || lease.isMine || lease.isLost;
-    if (targets.get(tenant) !== workerId) {
+    const target = targets.get(tenant);
+    if (target !== workerId) {
       if (lease?.isMine === true && !view.isBusy(tenant)) release.push(heldOf(lease));
+      // Only this process looks after what its predecessor had: for all others, a member of its name has it.
+      else if (lease?.owner === workerId && !lease.isMine && lease.isLost && target !== undefined)
+        passOn.push({ tenant, seen: BigInt(lease.token), region, source: lease.source, heir: target });
     } else if (isFree && !view.isBusy(tenant)) {
-      const source = view.hot.get(tenant)?.source ?? lease?.source ?? "listed";
-      win.push({ tenant, seen: BigInt(lease?.token ?? 0), region, source });
+      win.push({ tenant, seen: BigInt(lease?.token ?? 0), region, source: sourceOf(tenant, lease, view) });
     }
   }
   return {
     win,
     release,
+    passOn,
     waiting,
     targets,
     leases,
@@ -87,9 +96,10 @@ function decideRunning(
   view: TickView,
   leases: ReadonlyMap<string, TenantLease>,
   targets: ReadonlyMap<string, string>,
-): Pick<Decisions, "move" | "stay" | "cool" | "lost"> {
+): Pick<Decisions, "move" | "stay" | "keep" | "cool" | "lost"> {
   const move = new Map<string, string>();
   const stay: string[] = [];
+  const keep: Decisions["keep"][number][] = [];
   const cool: string[] = [];
   const lost: string[] = [];
   for (const [tenant, token] of view.running) {
@@ -97,10 +107,15 @@ function decideRunning(
     const target = targets.get(tenant);
     if (lease === undefined || !lease.isMine || lease.token !== String(token)) lost.push(tenant);
     else if (!isHot(lease, view)) cool.push(tenant);
-    else if (target === undefined || target === view.workerId) stay.push(tenant);
-    else move.set(tenant, target);
+    else if (target === undefined || target === view.workerId) {
+      stay.push(tenant);
+      const { region } = view.hot.get(tenant) ?? lease;
+      const source = sourceOf(tenant, lease, view);
+      const isAsWritten = lease.state === "running" && lease.region === region && lease.source === source;
+      if (!isAsWritten) keep.push({ tenant, token, region, source });
+    } else move.set(tenant, target);
   }
-  return { move, stay, cool, lost };
+  return { move, stay, keep, cool, lost };
 }
 
 /** Everything that should be hot, with the member that has it or is to get it. */
@@ -119,7 +134,8 @@ function hotTenants(
     if (!isElsewhere && !isHot(lease, view)) continue;
     const holder = holderOf(lease, view);
     const owner = holder !== null && members.has(holder) ? holder : null;
-    const region = view.hot.get(lease.tenant)?.region ?? lease.region;
+    const listed = view.hot.get(lease.tenant);
+    const region = listed === undefined ? lease.region : listed.region;
     hot.push({ tenant: lease.tenant, region, owner });
   }
   return hot;
@@ -131,6 +147,12 @@ function holderOf(lease: TenantLease, view: TickView): string | null {
   if (lease.state !== "running") return lease.heir;
   // Ours, and not running: it has just ended here, for a reason.
   return lease.isMine && !view.running.has(lease.tenant) ? null : lease.owner;
+}
+
+/** What was promoted by hand stays so, whoever else has found it hot since. */
+function sourceOf(tenant: string, lease: TenantLease | undefined, view: TickView): TenantSource {
+  if (lease?.source === "promoted") return "promoted";
+  return view.hot.get(tenant)?.source ?? lease?.source ?? "listed";
 }
 
 function isHot(lease: TenantLease, view: TickView): boolean {

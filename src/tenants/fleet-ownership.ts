@@ -5,7 +5,9 @@ import {
   dropTenants,
   freeTenants,
   handleOnce,
+  keepTenants,
   listHandled,
+  listOwnTenants,
   listTenantLeases,
   winTenants,
 } from "../database/statements.generated.js";
@@ -129,16 +131,18 @@ export class FleetOwnership implements Ownership {
     return leases;
   }
 
+  /** What exists and what does not are won by statements of their own: each meets its rows in one order. */
   async win(wanted: readonly WantedTenant[]): Promise<ReadonlyMap<string, bigint>> {
     const { bind, clock, database } = this.#seams;
     const won = new Map<string, bigint>();
-    for (const part of inParts(wanted)) {
+    const known = wanted.filter(({ seen }) => seen !== 0n);
+    const unknown = wanted.filter(({ seen }) => seen === 0n);
+    for (const part of [...inParts(known), ...inParts(unknown)]) {
       const query = bind(winTenants, {
         ...this.#self(),
         tenants: part.map(({ tenant }) => tenant),
         seen: part.map(({ seen }) => seen),
-        regions: part.map(({ region }) => region ?? ""),
-        sources: part.map(({ source }) => source),
+        ...placed(part),
         graceMs: defaults.sessionGraceMs,
         now: clock.databaseNow(),
       });
@@ -146,6 +150,20 @@ export class FleetOwnership implements Ownership {
       for (const { tenant, token } of rows) won.set(tenant, BigInt(token));
     }
     return won;
+  }
+
+  async keep(held: readonly (HeldTenant & Pick<WantedTenant, "region" | "source">)[]): Promise<void> {
+    const { bind, database } = this.#seams;
+    for (const part of inParts(held))
+      await database.run(
+        this.#timely(bind(keepTenants, { ...this.#self(), ...named(part), ...placed(part) })),
+      );
+  }
+
+  async own(): Promise<readonly HeldTenant[]> {
+    const { bind, database } = this.#seams;
+    const rows = await database.run(this.#timely(bind(listOwnTenants, this.#self())));
+    return rows.map(({ tenant, token }) => ({ tenant, token: BigInt(token) }));
   }
 
   async drain(
@@ -187,10 +205,13 @@ export class FleetOwnership implements Ownership {
 
   async doneOf(run: string, tenants: readonly string[]): Promise<ReadonlySet<string>> {
     const { bind, database } = this.#seams;
-    const rows = await database.run(
-      bind(listHandled, { handler: this.#runName(run), messageIds: [...tenants] }),
-    );
-    return new Set(rows.map((row) => row.message_id));
+    const done = new Set<string>();
+    for (const part of inParts(tenants.map((tenant) => ({ tenant })))) {
+      const messageIds = part.map(({ tenant }) => tenant);
+      const query = bind(listHandled, { handler: this.#runName(run), messageIds });
+      for (const row of await database.run(this.#timely(query))) done.add(row.message_id);
+    }
+    return done;
   }
 
   #runName(run: string): string {
@@ -210,6 +231,13 @@ export class FleetOwnership implements Ownership {
 
 function named(held: readonly HeldTenant[]): { readonly tenants: string[]; readonly tokens: bigint[] } {
   return { tenants: held.map(({ tenant }) => tenant), tokens: held.map(({ token }) => token) };
+}
+
+function placed(wanted: readonly Pick<WantedTenant, "region" | "source">[]): {
+  readonly regions: string[];
+  readonly sources: string[];
+} {
+  return { regions: wanted.map(({ region }) => region ?? ""), sources: wanted.map(({ source }) => source) };
 }
 
 /** In the order of their names, so that statements of several processes meet their rows in one order, a limited number at a time. */

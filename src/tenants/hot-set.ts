@@ -20,6 +20,7 @@ export class HotSet {
   readonly #policy: Policy | null;
   #current: ReadonlyMap<string, Hot> = new Map();
   #isKnown = false;
+  #refreshing: Promise<boolean> | null = null;
 
   constructor(
     seams: { readonly clock: Clock; readonly events: Events },
@@ -45,8 +46,15 @@ export class HotSet {
     return this.#policy?.isIdle(tenant, sinceMs, this.#seams.clock.monotonicMs()) ?? false;
   }
 
-  /** Asks again. A failure, or no answer for too long, leaves what was said last. */
-  async refresh(): Promise<void> {
+  /** Asks again, once at a time. A failure, or no answer for too long, leaves what was said last. True when that is another now. */
+  async refresh(): Promise<boolean> {
+    this.#refreshing ??= this.#ask().finally(() => {
+      this.#refreshing = null;
+    });
+    return await this.#refreshing;
+  }
+
+  async #ask(): Promise<boolean> {
     const { clock, events } = this.#seams;
     const patience = new AbortController();
     const late = clock.sleep(defaults.hotTimeoutMs, patience.signal).then(() => {
@@ -54,10 +62,13 @@ export class HotSet {
     });
     late.catch(() => {});
     try {
+      const before = this.#isKnown ? this.#current : null;
       this.#current = await Promise.race([this.#read(), late]);
       this.#isKnown = true;
+      return before === null || !isSame(before, this.#current);
     } catch (error) {
       events.emit("tenants:unlisted", { supervisor: this.#name, error });
+      return false;
     } finally {
       patience.abort();
     }
@@ -86,4 +97,13 @@ export class HotSet {
       throw new InvalidOptionError("hot", current.size, `a list of at most ${defaults.tenantsMax} tenants`);
     return current;
   }
+}
+
+function isSame(one: ReadonlyMap<string, Hot>, other: ReadonlyMap<string, Hot>): boolean {
+  if (one.size !== other.size) return false;
+  for (const [tenant, { region, source }] of one) {
+    const found = other.get(tenant);
+    if (found?.region !== region || found.source !== source) return false;
+  }
+  return true;
 }

@@ -46,6 +46,10 @@ export interface Ownership {
   win(wanted: readonly WantedTenant[]): Promise<ReadonlyMap<string, bigint>>;
   /** Says who is to go on with what is ending. */
   drain(held: readonly (HeldTenant & { readonly heir: string | null })[], limitMs: number): Promise<void>;
+  /** They stay, under the token they have. */
+  keep(held: readonly (HeldTenant & Pick<WantedTenant, "region" | "source">)[]): Promise<void>;
+  /** What is held by this process by the rows, whatever it believes. */
+  own(): Promise<readonly HeldTenant[]>;
   /** Gives up: others go on. */
   free(held: readonly HeldTenant[]): Promise<void>;
   /** Gives up: cold. */

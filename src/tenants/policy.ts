@@ -42,7 +42,7 @@ export class Policy {
     this.#rateMin = threshold("policy.rateMin", rateMin) ?? never;
     this.#idleMs = wholeNumber("policy.idleMs", idleMs, {
       fallback: defaults.tenantIdleMs,
-      min: 0,
+      min: 1,
       max: defaults.delayMsMax,
     });
   }

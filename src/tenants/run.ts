@@ -1,4 +1,4 @@
-import { TenantEndedError } from "../errors.js";
+import { NotOwnerError, TenantEndedError } from "../errors.js";
 import type { Clock } from "../seams/clock.js";
 import { defaults } from "../settings.js";
 import { leaseSignal } from "./lease-signal.js";
@@ -51,6 +51,8 @@ export class TenantRun<S> {
 
   /** Does something short for the tenant under its lease; end() waits for it as it does for start(). */
   async work<T>(task: (tenant: string, context: TenantContext) => Promise<T> | T): Promise<T> {
+    if (!this.#parts.isSure()) this.#parts.onUnsure();
+    if (this.#isEnding) throw new NotOwnerError(this.tenant, null);
     const context = { signal: this.#life.signal, fenceToken: this.token, attempt: this.#attempt };
     const working = (async () => await task(this.tenant, Object.freeze(context)))();
     const ended = working.then(

@@ -12,6 +12,8 @@ export interface RunsParts<S> {
   readonly settings: TenantSettings;
   readonly options: Pick<TenantSupervisorOptions<S>, "start" | "stop">;
   readonly counts: TenantCounts;
+  /** Short tasks that hold leases, too. */
+  tasks(): { readonly size: number; endAll(reason: string): void };
 }
 
 /** The tenants that this process runs, and those it is ending. A tenant stays here until its lease was given up. */
@@ -78,11 +80,11 @@ export class Runs<S> {
   }
 
   /** Starts what was won; what is not sure any more goes back unstarted. */
-  begin(tenant: string, token: bigint): void {
+  begin(tenant: string, token: bigint): boolean {
     const { ownership, settings } = this.#parts;
     if (ownership.sureForMs() <= 0) {
       this.#giveUp({ tenant, token, staysHot: true, done: () => {} });
-      return;
+      return false;
     }
     const run = new TenantRun(this.#runParts, tenant, token);
     this.#runs.set(tenant, run);
@@ -94,6 +96,7 @@ export class Runs<S> {
       token,
     });
     run.begin();
+    return true;
   }
 
   /** Aborts at once; resolves when the lease was given up. Without `staysHot` the tenant is cold then. */
@@ -118,8 +121,10 @@ export class Runs<S> {
   /** Ends everything when nobody can say that others do not run it by now. Returns when to ask again. */
   endUnsure(): number {
     const sureForMs = this.#parts.ownership.sureForMs();
-    if (sureForMs > 0) return this.#runs.size === 0 ? Number.POSITIVE_INFINITY : sureForMs;
+    const tasks = this.#parts.tasks();
+    if (sureForMs > 0) return this.#runs.size + tasks.size === 0 ? Number.POSITIVE_INFINITY : sureForMs;
     this.endAll("evicted");
+    tasks.endAll("evicted");
     return Number.POSITIVE_INFINITY;
   }
 
@@ -127,7 +132,7 @@ export class Runs<S> {
     for (const run of this.running) void this.end(run, reason, true);
   }
 
-  /** How long leases are sure has changed. */
+  /** How long leases are sure has changed, or one more has to be watched. */
   doubt(): void {
     this.endUnsure();
     this.#trustLoop.wake();

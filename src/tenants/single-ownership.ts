@@ -83,6 +83,17 @@ export class SingleOwnership implements Ownership {
 
   async drain(): Promise<void> {}
 
+  async keep(held: readonly (HeldTenant & Pick<WantedTenant, "region" | "source">)[]): Promise<void> {
+    for (const { tenant, region, source } of held) {
+      const lease = this.#leases.get(tenant);
+      if (lease !== undefined) this.#leases.set(tenant, { ...lease, region, source });
+    }
+  }
+
+  async own(): Promise<readonly HeldTenant[]> {
+    return [...this.#leases.keys()].map((tenant) => ({ tenant, token: noToken }));
+  }
+
   async free(held: readonly HeldTenant[]): Promise<void> {
     await this.drop(held);
   }

@@ -31,9 +31,6 @@ export interface SupervisorSeams {
   attach(part: { stop(why: string): Promise<void> }): () => void;
 }
 
-/** How long a stop waits for the database to hear that leases are given up. */
-const letGoMs = 5_000;
-
 export type SupervisorState = "new" | "starting" | "working" | "draining" | "stopped";
 
 /** A tenant that runs on this process. */
@@ -59,7 +56,9 @@ export class TenantSupervisor<S = unknown> {
   readonly #runs: Runs<S>;
   readonly #tick: Tick<S>;
   readonly #tasks: Tasks<S>;
+  readonly #hot: HotSet;
   readonly #tickLoop: Loop;
+  readonly #hotLoop: Loop;
   readonly #housekeepingLoop: Loop;
   #state: SupervisorState = "new";
   #starting: Promise<void> | null = null;
@@ -70,19 +69,28 @@ export class TenantSupervisor<S = unknown> {
     this.#seams = seams;
     this.#settings = settings;
     const { ownership, events } = seams;
-    const hot = new HotSet(seams, settings.name, options);
+    this.#hot = new HotSet(seams, settings.name, options);
     this.#loops = new RestartLoops(events);
-    this.#runs = new Runs(seams, { ownership, settings, options, counts: this.#counts });
+    const tasks = (): Tasks<S> => this.#tasks;
+    this.#runs = new Runs(seams, { ownership, settings, options, counts: this.#counts, tasks });
     this.#tick = new Tick(seams, {
       ownership,
       settings,
-      hot,
+      hot: this.#hot,
       runs: this.#runs,
       counts: this.#counts,
       turn: this.#turn,
       isWorkedFor: (tenant) => this.#tasks.has(tenant),
+      endTask: (tenant) => this.#tasks.end(tenant, "ownership-change"),
     });
-    this.#tasks = new Tasks({ ownership, runs: this.#runs, tick: this.#tick, turn: this.#turn });
+    this.#tasks = new Tasks({
+      clock: seams.clock,
+      ownership,
+      runs: this.#runs,
+      tick: this.#tick,
+      turn: this.#turn,
+      drainLimitMs: settings.drainLimitMs,
+    });
     this.#tickLoop = new Loop(seams, {
       name: "tenants",
       run: async () => {
@@ -90,6 +98,7 @@ export class TenantSupervisor<S = unknown> {
         return await this.#tick.run();
       },
     });
+    this.#hotLoop = new Loop(seams, { name: "hot-tenants", run: () => this.#askHot() });
     this.#housekeepingLoop = new Loop(seams, { name: "housekeeping", run: () => this.#housekeep() });
   }
 
@@ -178,7 +187,7 @@ export class TenantSupervisor<S = unknown> {
   /** Shares the tenants out now, and asks hot() and the policy for it, instead of at the next tick. */
   async tick(): Promise<void> {
     this.#mustWork("tick");
-    this.#tick.askAgain();
+    await this.#hot.refresh();
     await this.#tick.run();
     this.#tickLoop.wake();
   }
@@ -225,9 +234,9 @@ export class TenantSupervisor<S = unknown> {
     if (this.#settings.handlesSignals) this.#detach = [...this.#detach, this.#seams.heedSignals()];
     this.#state = "working";
     this.#loops.note(ownership.generations(), clock.monotonicMs());
+    await this.#hot.refresh();
     await this.#tick.run().catch(() => {}); // The loop tries again, and tells.
-    this.#tickLoop.start();
-    this.#housekeepingLoop.start();
+    for (const loop of [this.#tickLoop, this.#hotLoop, this.#housekeepingLoop]) loop.start();
   }
 
   async #promote(tenant: string, region: string | null): Promise<bigint> {
@@ -236,13 +245,25 @@ export class TenantSupervisor<S = unknown> {
     if (running !== undefined) return running.token;
     const [lease] = await ownership.list([tenant]);
     const isHeld = lease !== undefined && lease.owner !== null && !lease.isLost && !lease.isMine;
-    const owner = isHeld ? lease.owner : this.#tick.coldOwnerOf(tenant, region ?? lease?.region ?? null);
-    if (owner !== this.workerId || this.#runs.isBusy(tenant)) throw this.#refused(tenant, owner);
-    const wanted = { tenant, seen: BigInt(lease?.token ?? 0), region, source: "promoted" } as const;
+    const place = region ?? lease?.region ?? null;
+    const owner = isHeld ? lease.owner : this.#tick.coldOwnerOf(tenant, place);
+    if (owner !== this.workerId) throw this.#refused(tenant, owner);
+    if (this.#runs.isBusy(tenant) || this.#tasks.has(tenant))
+      throw new WorkerStateError(
+        `The tenant ${tenant} is ending on this process, or worked for; promote it again in a moment.`,
+      );
+    const wanted = { tenant, seen: BigInt(lease?.token ?? 0), region: place, source: "promoted" } as const;
     const token = (await ownership.win([wanted])).get(tenant);
     if (token === undefined) throw this.#refused(tenant, (await ownership.list([tenant]))[0]?.owner ?? null);
-    this.#runs.begin(tenant, token);
+    if (!this.#runs.begin(tenant, token)) throw this.#refused(tenant, null);
     return token;
+  }
+
+  /** Beside the ticks: a list that is slow to come holds up nothing. */
+  async #askHot(): Promise<number> {
+    const { tickMs } = this.#settings;
+    if (await this.#hot.refresh()) this.#tickLoop.wake();
+    return tickMs * (1 - 0.1 * this.#seams.random.fraction());
   }
 
   /** Of a fleet without queue workers, too, somebody has to remove what is old. */
@@ -272,7 +293,6 @@ export class TenantSupervisor<S = unknown> {
 
   #onDoubt(): void {
     this.#runs.doubt();
-    this.#tasks.endUnsure();
     this.#tickLoop.wake();
   }
 
@@ -285,31 +305,61 @@ export class TenantSupervisor<S = unknown> {
   async #drain(why: string): Promise<void> {
     const { ownership, clock, events } = this.#seams;
     const { drainLimitMs, name } = this.#settings;
+    const { tenantLetGoMs } = defaults;
     this.#state = "draining";
     const { workerId } = ownership;
     const queue = `tenants:${name}`;
     events.emit("worker:draining", { workerId, queue, running: this.#runs.running.length, why });
     const left = ownership.leave().catch(() => {});
-    const housekeeping = this.#housekeepingLoop.stop();
-    await this.#tickLoop.stop();
-    await this.#turn.run(async () => {}); // A promotion may be under way.
     const idle = new AbortController();
     this.#tasks.close(() => idle.abort());
-    await this.#nameHeirs();
+    const beside = Promise.all([this.#housekeepingLoop.stop(), this.#hotLoop.stop()]);
+    await this.#tickLoop.stop();
+    await this.#turn.run(async () => {}); // A promotion may be under way.
+    await this.#withinMs(tenantLetGoMs, this.#nameHeirs());
     this.#runs.endAll("drain");
     const empty = new AbortController();
     this.#runs.onceEmpty(() => empty.abort());
     await Promise.all([
-      clock.sleep(drainLimitMs, idle.signal),
-      clock.sleep(2 * drainLimitMs + letGoMs, empty.signal),
+      clock.sleep(drainLimitMs + tenantLetGoMs, idle.signal),
+      clock.sleep(drainLimitMs + tenantLetGoMs, empty.signal),
     ]);
     await Promise.all([left, this.#runs.close()]);
-    const isClean = this.#runs.size === 0 && this.#tasks.size === 0;
+    const isClean =
+      (await this.#withinMs(tenantLetGoMs, this.#letGoAll())) === true && this.#tasks.size === 0;
     // A round may be long; what it has not done is done by somebody else.
-    await Promise.race([housekeeping, clock.sleep(letGoMs)]);
+    await this.#withinMs(tenantLetGoMs, beside);
     await ownership.finish(isClean).catch(() => {});
     this.#end();
     events.emit("worker:stopped", { workerId, queue, isClean });
+  }
+
+  /**
+   * Gives up whatever the rows still say is ours: a win or a release whose answer was lost. A process that goes on as a queue worker stays alive, so nobody else ever could. Tries for a
+   * while, also when nobody waits for it any more.
+   */
+  async #letGoAll(): Promise<boolean> {
+    const { ownership, clock } = this.#seams;
+    for (let tries = 0; tries < defaults.tenantLetGoTriesMax; tries++) {
+      try {
+        const own = await ownership.own();
+        if (own.length > 0) await ownership.free(own);
+        return true;
+      } catch {
+        await clock.sleep(defaults.tenantGapMs);
+      }
+    }
+    return false;
+  }
+
+  async #withinMs<T>(limitMs: number, work: Promise<T>): Promise<T | undefined> {
+    const over = new AbortController();
+    const late = this.#seams.clock.sleep(limitMs, over.signal).then(() => undefined);
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      over.abort();
+    }
   }
 
   /** Says who is to go on, if the database can be asked; otherwise everybody is told when the leases are given up. */

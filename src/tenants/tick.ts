@@ -28,6 +28,8 @@ export interface TickParts<S> {
   readonly counts: TenantCounts;
   /** A task runs for it here. */
   isWorkedFor(tenant: string): boolean;
+  /** It is hot now: what works for it is to make room. */
+  endTask(tenant: string): void;
   /** Ticks, promotions and the winning of tasks go one after another. */
   readonly turn: InTurn;
 }
@@ -38,7 +40,9 @@ export class Tick<S> implements Activity {
   readonly #seams: TickSeams;
   readonly #parts: TickParts<S>;
   readonly #opinions: Opinions;
-  #hotDueAtMs = Number.NEGATIVE_INFINITY;
+  #passedAtMs = Number.NEGATIVE_INFINITY;
+  /** When what is stuck here was last given to somebody else. */
+  readonly #passedOnAtMs = new Map<string, number>();
   #targets: ReadonlyMap<string, string> = new Map();
   #leases: ReadonlyMap<string, TenantLease> = new Map();
 
@@ -48,13 +52,16 @@ export class Tick<S> implements Activity {
     this.#opinions = new Opinions(parts.settings.tickMs * defaults.tenantSettledShare);
   }
 
-  /** The next pass asks hot() and the policy again. */
-  askAgain(): void {
-    this.#hotDueAtMs = Number.NEGATIVE_INFINITY;
-  }
-
   async run(): Promise<number> {
-    return await this.#parts.turn.run(() => this.#pass());
+    return await this.#parts.turn.run(async () => {
+      // Many wakes in a row, as when a large fleet changes hands, are for one pass.
+      const { clock } = this.#seams;
+      const waitMs = this.#passedAtMs + defaults.tenantPassGapMs - clock.monotonicMs();
+      if (waitMs > 0) await clock.sleep(Math.min(waitMs, this.#parts.settings.tickMs));
+      const delayMs = await this.#pass();
+      this.#passedAtMs = clock.monotonicMs();
+      return delayMs;
+    });
   }
 
   /** Who has the tenant, or would get it, as of the last pass. */
@@ -91,26 +98,24 @@ export class Tick<S> implements Activity {
   }
 
   async #pass(): Promise<number> {
-    const { clock, events, random } = this.#seams;
+    const { events, random } = this.#seams;
     const { ownership, settings, hot, runs, counts } = this.#parts;
     const { tickMs, name: supervisor } = settings;
     if (ownership.sureForMs() <= 0) return Math.min(tickMs, defaults.tenantGapMs);
-    if (clock.monotonicMs() >= this.#hotDueAtMs) {
-      this.#hotDueAtMs = clock.monotonicMs() + tickMs * defaults.tenantSettledShare;
-      await hot.refresh();
-    }
     const leases = await ownership.list();
     const view = this.#view(leases);
     const decisions = decide(view);
     this.#leases = decisions.leases;
     this.#targets = decisions.targets;
+    for (const { tenant, isMine, source } of leases)
+      if (isMine && source === "task" && hot.current.has(tenant)) this.#parts.endTask(tenant);
     const moving = await this.#end(decisions);
     const { won, holdMs } = await this.#win(view, decisions);
     counts.ticks++;
     counts.waiting = Math.max(0, decisions.waiting - won);
     const figures = { hot: decisions.targets.size, running: runs.running.length, won, moving };
     events.emit("tenants:shared", { supervisor, ...figures, waiting: counts.waiting });
-    if (holdMs > 0) return holdMs;
+    if (holdMs > 0) return Math.min(holdMs, tickMs);
     const isRestless = counts.waiting > 0 || won < decisions.win.length;
     return Math.min(isRestless ? defaults.tenantGapMs : tickMs, tickMs) * (1 - 0.1 * random.fraction());
   }
@@ -128,7 +133,7 @@ export class Tick<S> implements Activity {
       isIdle: (tenant) => hot.isIdle(tenant, runs.get(tenant)?.beganAtMs ?? nowMs),
       running: new Map(runs.running.map(({ tenant, token }) => [tenant, token])),
       isBusy: (tenant) =>
-        (runs.isBusy(tenant) && !(runs.isStuck(tenant) && members.length > 1)) ||
+        (runs.isBusy(tenant) && !(members.length > 1 && this.#mayPassOn(tenant, nowMs))) ||
         this.#parts.isWorkedFor(tenant),
     };
   }
@@ -148,6 +153,7 @@ export class Tick<S> implements Activity {
     endAll(decisions.lost, "evicted");
     endAll(decisions.cool, "idle");
     for (const tenant of decisions.stay) this.#opinions.forget(tenant);
+    if (decisions.keep.length > 0) await ownership.keep(decisions.keep);
     const ripe = [...decisions.move]
       .filter(([tenant, target]) => {
         // Registered again it may be another process: that is another opinion.
@@ -164,6 +170,11 @@ export class Tick<S> implements Activity {
       "ownership-change",
     );
     if (decisions.release.length > 0) await ownership.free(decisions.release);
+    if (decisions.passOn.length > 0) {
+      const won = await ownership.win(decisions.passOn);
+      const held = decisions.passOn.map((one) => ({ ...one, token: won.get(one.tenant) ?? 0n }));
+      await this.#passOn(held.filter(({ token }) => token > 0n));
+    }
     if (decisions.tidy.length > 0) await ownership.drop(decisions.tidy);
     return decisions.move.size;
   }
@@ -182,19 +193,28 @@ export class Tick<S> implements Activity {
       if (runs.isStuck(tenant)) stuck.push({ tenant, token });
       else runs.begin(tenant, token);
     }
-    if (stuck.length > 0) await this.#passOn(stuck, view);
+    const others = view.members.filter(({ id }) => id !== view.workerId);
+    // What is stuck here would wait for itself; somebody else is to have it.
+    // Anybody else: whoever the scores name may be stuck with it, too.
+    const heir = others[Math.floor(this.#seams.random.fraction() * others.length)]?.id ?? null;
+    for (const { tenant } of stuck) this.#passedOnAtMs.set(tenant, this.#seams.clock.monotonicMs());
+    await this.#passOn(stuck.map((one) => ({ ...one, heir })));
     return { won: won.size - stuck.length, holdMs: 0 };
   }
 
-  /** What is stuck here would wait for itself; somebody else is to have it. */
-  async #passOn(stuck: readonly HeldTenant[], { members, workerId }: TickView): Promise<void> {
+  #mayPassOn(tenant: string, nowMs: number): boolean {
+    if (!this.#parts.runs.isStuck(tenant)) {
+      this.#passedOnAtMs.delete(tenant);
+      return false;
+    }
+    return nowMs - (this.#passedOnAtMs.get(tenant) ?? Number.NEGATIVE_INFINITY) >= defaults.tenantGapMs;
+  }
+
+  /** Gives up what was won for somebody else, who is woken. */
+  async #passOn(held: readonly (HeldTenant & { readonly heir: string | null })[]): Promise<void> {
     const { ownership, settings } = this.#parts;
-    const others = members.filter(({ id }) => id !== workerId);
-    const held = stuck.map((one) => ({
-      ...one,
-      heir: coldOwner({ tenant: one.tenant, region: null }, others),
-    }));
+    if (held.length === 0) return;
     await ownership.drain(held, settings.drainLimitMs);
-    await ownership.free(stuck);
+    await ownership.free(held);
   }
 }

@@ -145,7 +145,7 @@ describe("demote", () => {
     expect(await world.sql("select state, owner from leasehold.tenant_leases")).toEqual([
       { state: "running", owner: "a" },
     ]);
-    await expect(supervisor.promote("x")).rejects.toMatchObject({ code: "LH_NOT_OWNER" });
+    await expect(supervisor.promote("x")).rejects.toMatchObject({ code: "LH_WORKER_STATE" });
     open();
     await demoted;
     expect(await world.sql("select 1 from leasehold.tenant_leases")).toEqual([]);

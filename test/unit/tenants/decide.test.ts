@@ -41,9 +41,11 @@ const nothing: Omit<Decisions, "targets" | "leases"> = {
   win: [],
   move: new Map(),
   stay: [],
+  keep: [],
   cool: [],
   lost: [],
   release: [],
+  passOn: [],
   tidy: [],
   waiting: 0,
 };
@@ -84,7 +86,7 @@ describe("what nobody runs", () => {
     expectOnly({ lease: { owner: "a", isLost: true }, target: "b" }, { win: [wanted], waiting: 1 });
   });
 
-  test("keeps the source it has and the region it prefers; hot() says the last word on both", () => {
+  test("stays promoted by hand, whatever else finds it hot; its region is what hot() says, if it is listed", () => {
     const promoted = { ...free, source: "promoted", region: "eu" } as const;
     expectOnly(
       { lease: promoted, hot: false, members: ["a"] },
@@ -92,7 +94,7 @@ describe("what nobody runs", () => {
     );
     expectOnly(
       { lease: promoted, hot: "policy", members: ["a"] },
-      { win: [{ ...wanted, source: "policy", region: "eu" }], waiting: 1 },
+      { win: [{ ...wanted, source: "promoted", region: null }], waiting: 1 },
     );
   });
 
@@ -115,6 +117,18 @@ describe("what another process has", () => {
 
   test("that is no member any more but may still believe in it is waited for", () => {
     expectOnly({ lease: { owner: "evicted" }, members: ["a"] }, { waiting: 1 });
+  });
+
+  test("that is an earlier process of this id, and has stopped, is passed on if somebody else is to go on", () => {
+    const view = viewOf({ lease: { owner: "a", isLost: true, region: "eu" }, members: [] });
+    const members = [member("a"), member("b", { region: "eu" })];
+    const { passOn, win } = decide({
+      ...view,
+      members,
+      hot: new Map([["x", { region: "eu", source: "listed" }]]),
+    });
+    expect(win).toEqual([]);
+    expect(passOn).toEqual([{ tenant: "x", seen: 7n, region: "eu", source: "listed", heir: "b" }]);
   });
 
   test("that is an earlier process of this id is waited for, and won when that has stopped", () => {
@@ -181,8 +195,17 @@ describe("what runs here", () => {
     for (const source of ["promoted", "policy"] as const) {
       expectOnly({ lease: { ...mine, source }, running: 7n, hot: false, isIdle: true }, { cool: ["x"] });
       expectOnly({ lease: { ...mine, source }, running: 7n, hot: false, target: "a" }, { stay: ["x"] });
-      expectOnly({ lease: { ...mine, source }, running: 7n, isIdle: true, target: "a" }, { stay: ["x"] });
     }
+    const promoted = { ...mine, source: "promoted" } as const;
+    expectOnly({ lease: promoted, running: 7n, isIdle: true, target: "a" }, { stay: ["x"] });
+  });
+
+  test("and is hot for another reason, or was to move and may stay, is written down so", () => {
+    const keep = [{ tenant: "x", token: 7n, region: null, source: "listed" }] as const;
+    const policy = { ...mine, source: "policy" } as const;
+    expectOnly({ lease: policy, running: 7n, isIdle: true, target: "a" }, { stay: ["x"], keep });
+    const draining = { ...mine, state: "draining", heir: "a" } as const;
+    expectOnly({ lease: draining, running: 7n, target: "a" }, { stay: ["x"], keep });
   });
 
   test("is not cold before it is known what is hot", () => {
