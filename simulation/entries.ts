@@ -1,3 +1,5 @@
+import type { Joined, TenantNote } from "./tenants/entries.js";
+
 /**
  * What happened, in the order in which it happened: what the database's own triggers saw of every row, and what the processes told. The checkers read this and
  * nothing else, so they hold for the simulation and for real processes alike.
@@ -104,7 +106,19 @@ interface Paused extends Happened {
   readonly isPaused: boolean;
 }
 
-export type Entry = Move | Archived | Registered | Sent | Handled | Effect | Fault | Owned | Looked | Paused;
+export type Entry =
+  | Move
+  | Archived
+  | Registered
+  | Sent
+  | Handled
+  | Effect
+  | Fault
+  | Owned
+  | Looked
+  | Paused
+  | Joined
+  | TenantNote;
 
 /** An entry of one sort, such as EntryOf<"fault">. */
 export type EntryOf<I extends Entry["is"]> = Extract<Entry, { readonly is: I }>;

@@ -21,6 +21,8 @@ export interface Violation {
   readonly checker: string;
   readonly message: string;
   readonly about: readonly string[];
+  /** When it was seen, for those whose trace goes on for long after it. */
+  readonly atMs?: number;
 }
 
 export type Checker = (history: History) => readonly Violation[];

@@ -3,6 +3,8 @@ import { parseArgs } from "node:util";
 export interface RunOptions {
   readonly seeds: readonly number[];
   readonly steps: number;
+  /** How long a fleet of tenant supervisors is simulated, in virtual time; null for workers on queues. */
+  readonly tenantMinutes: number | null;
   /** Each seed is run so often, and every run must have the same trace. */
   readonly times: number;
   readonly processes: number;
@@ -19,6 +21,8 @@ happened. The same seed does the same again.
   --count N         so many seeds (100)
   --from N          the first of them (1)
   --steps N         statements of a seed, at least (300)
+  --tenants         a fleet of tenant supervisors instead of workers on a queue
+  --minutes N       with --tenants: how long, in virtual time (30)
   --times N         run each seed so often and compare the traces (1)
   --processes N     seeds at a time (2)
   --trace           print the whole trace of a seed
@@ -26,6 +30,7 @@ happened. The same seed does the same again.
   --help            this text
 
 Example: npm run simulate -- --count 1000
+         npm run simulate -- --tenants --count 200
          npm run simulate -- --seed 4711 --trace`;
 
 /** Null asks for help. Throws with a sentence when an option makes no sense. */
@@ -38,6 +43,8 @@ export function runOptions(args: readonly string[]): RunOptions | null {
       count: text,
       from: text,
       steps: text,
+      minutes: text,
+      tenants: { type: "boolean" },
       times: text,
       processes: text,
       trace: { type: "boolean" },
@@ -55,11 +62,20 @@ export function runOptions(args: readonly string[]): RunOptions | null {
   return {
     seeds,
     steps: number("steps", values.steps, 300),
+    tenantMinutes: values.tenants === true ? number("minutes", values.minutes, 30) : null,
     times: number("times", values.times, 1),
     processes: Math.min(seeds.length, number("processes", values.processes, 2)),
     isJson: values.json === true,
     showsTrace: values.trace === true,
   };
+}
+
+/** The options that run a seed again. */
+export function againOptions(seed: number, options: Pick<RunOptions, "steps" | "tenantMinutes">): string {
+  const { steps, tenantMinutes } = options;
+  return tenantMinutes === null
+    ? `--seed ${seed} --steps ${steps}`
+    : `--tenants --seed ${seed} --minutes ${tenantMinutes}`;
 }
 
 const numberMax = 4_294_967_295;

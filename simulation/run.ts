@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { startPostgres } from "../src/embedded.js";
-import { help, type RunOptions, runOptions } from "./options.js";
+import { againOptions, help, type RunOptions, runOptions } from "./options.js";
 import { failureText, type Sum, sumText } from "./report.js";
 import type { SeedAnswer, SeedTask } from "./seed-process.js";
 import type { Simulated } from "./simulate.js";
@@ -71,7 +71,8 @@ class Run {
 
   /** Feeds one process until no seed is left. */
   async #drive(database: string): Promise<void> {
-    const child = fork(fileURLToPath(new URL("seed-process.js", import.meta.url)), [database]);
+    const what = this.#options.tenantMinutes === null ? "queues" : "tenants";
+    const child = fork(fileURLToPath(new URL("seed-process.js", import.meta.url)), [database, what]);
     await new Promise<void>((resolve, reject) => {
       child.on("exit", (code) => reject(new Error(`A process that ran seeds ended with ${code}.`)));
       child.on("message", (answer: SeedAnswer) => {
@@ -87,12 +88,13 @@ class Run {
   #send(child: ChildProcess): boolean {
     const seed = this.#queue.shift();
     if (seed === undefined) return false;
-    child.send({ seed, steps: this.#options.steps, wantsTrace: this.#options.showsTrace } satisfies SeedTask);
+    const { steps, tenantMinutes, showsTrace: wantsTrace } = this.#options;
+    child.send({ seed, steps, tenantMinutes, wantsTrace } satisfies SeedTask);
     return true;
   }
 
   #take(result: Simulated): void {
-    const { steps, isJson, showsTrace } = this.#options;
+    const { isJson, showsTrace } = this.#options;
     const { seed, hash, violations, trace, ...figures } = result;
     const sum = this.#sum;
     sum.seeds++;
@@ -111,14 +113,14 @@ class Run {
     if (showsTrace) for (const line of trace) say(line);
     if (violations.length === 0) return;
     sum.failed++;
-    if (!isJson) say(failureText(result, steps));
+    if (!isJson) say(failureText(result, againOptions(seed, this.#options)));
   }
 
   #fail(seed: number, error: string): void {
     this.#sum.seeds++;
     this.#sum.failed++;
     say(
-      `seed ${seed} could not be run: ${error}\nRun it again: npm run simulate -- --seed ${seed} --steps ${this.#options.steps}`,
+      `seed ${seed} could not be run: ${error}\nRun it again: npm run simulate -- ${againOptions(seed, this.#options)}`,
     );
   }
 

@@ -1,10 +1,13 @@
 import { Engine } from "./engine/engine.js";
+import { variants } from "./engine/variants.js";
 import { type Simulated, simulate } from "./simulate.js";
+import { simulateTenants, tenantVariants } from "./tenants/simulate.js";
 
 /** A process that runs the seeds its parent sends, one after another, on a database of its own. */
 export interface SeedTask {
   readonly seed: number;
   readonly steps: number;
+  readonly tenantMinutes: number | null;
   /** Otherwise the trace comes only with violations. */
   readonly wantsTrace: boolean;
 }
@@ -16,7 +19,8 @@ export type SeedAnswer =
 
 const tell = (answer: SeedAnswer): void => void process.send?.(answer);
 
-const engine = await Engine.open(process.argv[2] ?? "");
+const [database = "", what] = process.argv.slice(2);
+const engine = await Engine.open(database, what === "tenants" ? tenantVariants : variants);
 const floating: string[] = [];
 process.on("unhandledRejection", (error) => {
   floating.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -25,10 +29,13 @@ process.on("disconnect", () => process.exit(0));
 process.on("message", (task: SeedTask) => void work(task));
 tell({ is: "ready" });
 
-async function work({ seed, steps, wantsTrace }: SeedTask): Promise<void> {
+async function work({ seed, steps, tenantMinutes, wantsTrace }: SeedTask): Promise<void> {
   floating.length = 0;
   try {
-    const result = await simulate(engine, seed, { steps });
+    const result =
+      tenantMinutes === null
+        ? await simulate(engine, seed, { steps })
+        : await simulateTenants(engine, seed, { minutes: tenantMinutes });
     const loose = floating.map((message) => ({ checker: "no loose rejection", message, about: [] }));
     const violations = [...result.violations, ...loose];
     const trace = wantsTrace || violations.length > 0 ? result.trace : [];

@@ -1,25 +1,10 @@
-import { GuardedDatabase } from "../../src/database/guarded-database.js";
-import { createEvents, type Events } from "../../src/events.js";
-import { Leasehold } from "../../src/leasehold.js";
-import { memberSettings } from "../../src/membership/member-settings.js";
 import type { Worker } from "../../src/work/worker.js";
 import type { Dice } from "../dice.js";
 import { queueName } from "../engine/variants.js";
-import { SimClock } from "../world/clock.js";
-import { SimDatabase } from "../world/database.js";
-import type { SimProcess } from "../world/process.js";
-import { simSessions } from "../world/sessions.js";
 import type { World } from "../world/world.js";
 import { handlerOf } from "./handler.js";
+import { type Member, makeMember } from "./member.js";
 import type { Plan } from "./plan.js";
-
-/** A process with the library in it. */
-export interface Member {
-  readonly process: SimProcess;
-  readonly clock: SimClock;
-  readonly events: Events;
-  readonly lh: Leasehold;
-}
 
 export interface WorkerMember extends Member {
   readonly workerId: string;
@@ -50,25 +35,9 @@ export class Fleet {
 
   /** A process that only enqueues or operates. */
   join(name: string): Member {
-    const process = this.#world.spawn(this.#nameOf(name));
-    const clock = new SimClock(process, this.#dice.between(0.97, 1.03));
-    const events = createEvents();
-    const random = process.dice.fork("random");
-    const driver = new SimDatabase(process);
-    const seams = {
-      clock,
-      random,
-      events,
-      database: new GuardedDatabase({ database: driver, clock, random, events }),
-      sessions: simSessions(process),
-      signals: { onStop: () => () => {}, exit: () => {} },
-    };
     const { heartbeatMs, ttlMs } = this.#plan;
-    const settings = memberSettings(
-      { workerId: name, heartbeatMs, ttlMs },
-      { hostname: "simulation", pid: 1, workerId: undefined, heartbeatMs: undefined, ttlMs: undefined },
-    );
-    return { process, clock, events, lh: new Leasehold(seams, this.#world.engine.schema, settings) };
+    const rate = this.#dice.between(0.97, 1.03);
+    return makeMember(this.#world, { name: this.#nameOf(name), workerId: name, heartbeatMs, ttlMs, rate });
   }
 
   startWorker(workerId: string): WorkerMember {

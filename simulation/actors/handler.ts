@@ -1,7 +1,7 @@
 import { deadLetter, type Handler, retryAfter } from "../../src/index.js";
 import { effectSql } from "../engine/recorder.js";
 import type { World } from "../world/world.js";
-import type { Member } from "./fleet.js";
+import type { Member } from "./member.js";
 import type { SimJob } from "./plan.js";
 
 /** Does what its job says, and tells the history. */

@@ -1,7 +1,7 @@
 import type { Dice } from "../dice.js";
-import { SimSession } from "../world/sessions.js";
 import type { World } from "../world/world.js";
 import type { Fleet, WorkerMember } from "./fleet.js";
+import { Harm } from "./harm.js";
 import type { Plan } from "./plan.js";
 
 const keepUpMs = 1_000;
@@ -12,8 +12,7 @@ export class Nemesis {
   readonly #plan: Plan;
   readonly #fleet: Fleet;
   readonly #dice: Dice;
-  /** How many faults of a sort a process suffers from at a time: the last to end ends them. */
-  readonly #lasting = new Map<string, number>();
+  readonly #harm: Harm;
   #isCalm = false;
   #isOver = false;
   #faults = 0;
@@ -23,6 +22,7 @@ export class Nemesis {
     this.#plan = plan;
     this.#fleet = parts.fleet;
     this.#dice = parts.dice;
+    this.#harm = new Harm(world, parts.dice);
   }
 
   get faults(): number {
@@ -36,16 +36,7 @@ export class Nemesis {
   /** No more of it, and everybody who lives is well again. */
   calmDown(): void {
     this.#isCalm = true;
-    const { weather, processes } = this.#world;
-    weather.lostShare = 0;
-    weather.slowShare = 0;
-    for (const process of processes) {
-      process.link.isCut = false;
-      process.link.slowness = 1;
-      process.thaw();
-      process.onWayHealed();
-      for (const what of ["frozen", "cut off", "slow", "session"]) this.#world.healed(process.name, what);
-    }
+    this.#harm.calmDown();
     this.#keepUp();
   }
 
@@ -82,12 +73,12 @@ export class Nemesis {
     const acts: readonly (() => void)[] = [
       () => this.#kill(member),
       () => this.#fleet.drain(member),
-      () => this.#freeze(member, dice.between(50, this.#plan.leaseMs * 1.5)),
-      () => this.#freeze(member, dice.between(this.#plan.ttlMs, this.#plan.ttlMs * 3)),
+      () => this.#harm.freeze(member.process, dice.between(50, this.#plan.leaseMs * 1.5)),
+      () => this.#harm.freeze(member.process, dice.between(this.#plan.ttlMs, this.#plan.ttlMs * 3)),
       () => this.#replace(member),
       () => this.#breakSession(member),
-      () => this.#cutOff(member),
-      () => this.#slowDown(member),
+      () => this.#harm.cutOff(member.process, dice.between(100, this.#plan.ttlMs * 3)),
+      () => this.#harm.slowDown(member.process),
       () => this.#world.restartServer(dice.between(20, 3_000)),
       () => {
         member.clock.offsetMs = dice.between(-600_000, 600_000);
@@ -116,51 +107,14 @@ export class Nemesis {
     });
   }
 
-  #freeze(member: WorkerMember, ms: number): void {
-    const { process } = member;
-    process.freeze();
-    this.#during(member, "frozen", ms, () => process.thaw());
-  }
-
   /** Somebody takes a frozen process for dead and starts another in its place, under the same id. */
-  #replace(member: WorkerMember): void {
-    this.#freeze(member, this.#dice.between(200, this.#plan.ttlMs * 2));
-    this.#fleet.startWorker(member.workerId);
+  #replace({ process, workerId }: WorkerMember): void {
+    this.#harm.freeze(process, this.#dice.between(200, this.#plan.ttlMs * 2));
+    this.#fleet.startWorker(workerId);
   }
 
-  #breakSession(member: WorkerMember): void {
-    const how = this.#dice.pick(["both", "client", "server"] as const);
-    for (const session of [...member.process.sessions]) if (session instanceof SimSession) session.break(how);
-    this.#during(member, "session", this.#plan.ttlMs * 2, () => {});
-  }
-
-  #cutOff(member: WorkerMember): void {
-    const { link } = member.process;
-    link.isCut = true;
-    this.#during(member, "cut off", this.#dice.between(100, this.#plan.ttlMs * 3), () => {
-      link.isCut = false;
-    });
-  }
-
-  #slowDown(member: WorkerMember): void {
-    const { link } = member.process;
-    link.slowness = this.#dice.pick([20, 200, 1_000]);
-    this.#during(member, "slow", this.#dice.between(500, 8_000), () => {
-      link.slowness = 1;
-    });
-  }
-
-  #during(member: WorkerMember, what: string, ms: number, end: () => void): void {
-    const { name } = member.process;
-    this.#world.hit(name, what);
-    const fault = `${name} ${what}`;
-    this.#lasting.set(fault, (this.#lasting.get(fault) ?? 0) + 1);
-    this.#world.schedule.after(ms, () => {
-      const others = (this.#lasting.get(fault) ?? 0) - 1;
-      this.#lasting.set(fault, others);
-      if (others > 0 && !this.#isCalm) return;
-      end();
-      this.#world.healed(name, what);
-    });
+  #breakSession({ process }: WorkerMember): void {
+    this.#harm.breakSession(process);
+    this.#harm.during(process, "session", this.#plan.ttlMs * 2, () => {});
   }
 }

@@ -2,7 +2,8 @@ import type { Queue } from "../../src/index.js";
 import type { Dice } from "../dice.js";
 import { queueName } from "../engine/variants.js";
 import type { World } from "../world/world.js";
-import type { Fleet, Member } from "./fleet.js";
+import type { Fleet } from "./fleet.js";
+import type { Member } from "./member.js";
 import type { Plan } from "./plan.js";
 
 /** A person who pauses, redrives, discards, evicts and looks, without a plan. */

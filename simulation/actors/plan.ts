@@ -50,6 +50,7 @@ export function planOf(seed: number, dice: Dice): Plan {
       lostShare: dice.pick([0, 0.01, 0.04]),
       slowShare: dice.pick([0, 0.02, 0.1]),
       slowMsMax: dice.pick([50, 500, 5_000]),
+      oddNoticeShare: 0.05,
     },
   };
 }

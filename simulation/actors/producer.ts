@@ -2,7 +2,8 @@ import type { Queue } from "../../src/index.js";
 import type { Dice } from "../dice.js";
 import { queueName } from "../engine/variants.js";
 import type { World } from "../world/world.js";
-import type { Fleet, Member } from "./fleet.js";
+import type { Fleet } from "./fleet.js";
+import type { Member } from "./member.js";
 import { jobOf, type Plan } from "./plan.js";
 
 /** Enqueues a number of jobs, one by one or several at once, and waits for each answer before it sends the next. */

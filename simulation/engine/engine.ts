@@ -41,9 +41,9 @@ export class Engine {
   }
 
   /** Makes a schema for each kind of queue in the database given. */
-  static async open(url: string): Promise<Engine> {
+  static async open(url: string, kinds: readonly Variant[] = variants): Promise<Engine> {
     const main = await connected(url);
-    for (const variant of variants) await prepare(url, main, variant);
+    for (const variant of kinds) await prepare(url, main, variant);
     return new Engine(url, main);
   }
 

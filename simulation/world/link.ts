@@ -16,6 +16,8 @@ export interface Weather {
   lostShare: number;
   slowShare: number;
   slowMsMax: number;
+  /** Of notifications, that are lost or doubled. */
+  oddNoticeShare: number;
 }
 
 /** The way of one process to the server. */
@@ -43,6 +45,11 @@ export class Link {
       isSilent: dice.chance(0.2),
       isKnown: dice.chance(0.5),
     };
+  }
+
+  /** How often a notification comes: once, if all is well. */
+  noticeTimes(dice: Dice): number {
+    return dice.chance(this.#weather.oddNoticeShare) ? dice.pick([0, 2] as const) : 1;
   }
 
   latencyMs(): number {

@@ -31,6 +31,8 @@ export interface Call<T> {
   execute(): Promise<T>;
   /** Nobody will ever hear of the answer. */
   onOrphan?(answer: T): Promise<void>;
+  /** The answer says that nothing was told or recorded, so that nobody has to look. */
+  isIdle?(answer: T): boolean;
   /** It runs on another connection than the main one. */
   readonly isOther?: boolean;
   /** Code of the process runs in it: not while it is frozen, and not after its death. */
@@ -223,7 +225,8 @@ export class SimProcess {
     }
     const outcome = "error" in answer ? ` !${answer.error.name}` : "";
     trace.statement(this.name, `${call.name}${outcome}`);
-    await afterStatement(this.name, call.name, call.isOther === true);
+    const isIdle = "value" in answer && call.isIdle?.(answer.value) === true;
+    if (!isIdle) await afterStatement(this.name, call.name, call.isOther === true);
     return answer;
   }
 

@@ -49,7 +49,9 @@ export class SimSession implements Session {
 
   async run<R>(query: Query<R>): Promise<readonly R[]> {
     const { schedule } = this.#process.around;
-    return await this.#send(query.name, () => this.#server.run(query, schedule.nowMs));
+    const isWatch = query.name.startsWith("lh_watch_workers");
+    const isIdle = (rows: readonly R[]): boolean => isWatch && hasMarkedNobody(rows);
+    return await this.#send(query.name, () => this.#server.run(query, schedule.nowMs), isIdle);
   }
 
   async listen(channel: string): Promise<void> {
@@ -69,7 +71,7 @@ export class SimSession implements Session {
   hear({ channel, payload }: Notice): void {
     const { dice, link, around } = this.#process;
     if (!this.#channels.has(channel) || this.#server.isOver) return;
-    const times = dice.chance(0.05) ? dice.pick([0, 2] as const) : 1;
+    const times = link.noticeTimes(dice);
     for (let n = 0; n < times; n++)
       around.schedule.after(link.latencyMs(), () => {
         if (!this.#isOver && !link.isCut)
@@ -93,13 +95,18 @@ export class SimSession implements Session {
     this.#letGo();
   }
 
-  async #send<T>(name: string, ask: () => Promise<T>): Promise<T> {
+  async #send<T>(
+    name: string,
+    ask: () => Promise<T>,
+    isIdle: (answer: T) => boolean = () => false,
+  ): Promise<T> {
     return await this.#turn.run(async () => {
       try {
         return await this.#process.call({
           name: `session ${name}`,
           timeoutMs: defaults.sessionTimeoutMs,
           isOther: true,
+          isIdle,
           execute: async () => {
             if (this.#server.isOver) throw unavailable(name, true);
             return await ask().catch((error) => Promise.reject(refused(error, name)));
@@ -125,4 +132,9 @@ export class SimSession implements Session {
   #letGo(): void {
     this.#process.around.schedule.after(this.#process.link.latencyMs(), () => this.#server.release());
   }
+}
+
+/** Most looks of a watcher change nothing that others hear of. */
+function hasMarkedNobody(rows: readonly unknown[]): boolean {
+  return rows.every((row) => (row as { readonly marked: readonly string[] }).marked.length === 0);
 }

@@ -41,7 +41,7 @@ test(`${seeds.length} seeds break no promise, and ${twice} of them run twice lea
     const result = await simulate(engine, seed, { steps });
     statements += result.statements;
     expect(result.statements).toBeGreaterThanOrEqual(steps);
-    if (result.violations.length > 0) failures.push(failureText(result, steps));
+    if (result.violations.length > 0) failures.push(failureText(result, `--seed ${seed} --steps ${steps}`));
     if (seed <= twice)
       expect((await simulate(engine, seed, { steps })).hash, `seed ${seed}, run again`).toBe(result.hash);
   }
