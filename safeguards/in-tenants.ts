@@ -16,7 +16,7 @@ export const safeguardsInTenants: readonly Safeguard[] = [
   {
     name: "what an earlier process of the id had is its own until then",
     file: leases,
-    from: "then coalesce((p_owner).predecessor_until <= p_now, true)",
+    from: "then coalesce(((p_owner).predecessors ->> p_incarnation)::float8 <= extract(epoch from p_now), true)",
     to: "then true",
     caughtBy: { tests: [...lost, ...database] },
   },

@@ -191,7 +191,7 @@ create table leasehold.workers (
   first_token bigint,
   left_at timestamp with time zone,
   alive_since timestamp with time zone default now() not null,
-  predecessor_until timestamp with time zone,
+  predecessors jsonb default '{}'::jsonb not null,
   constraint workers_pkey PRIMARY KEY (id),
   constraint workers_status_check CHECK ((status = ANY (ARRAY['alive'::text, 'draining'::text, 'dead'::text])))
 ) with (fillfactor=50);
@@ -1322,6 +1322,18 @@ AS $function$
   where c.is_over or c.nth > p_retries
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.predecessors_of(p_row leasehold.workers, p_incarnation text, p_has_session boolean, p_grace_ms double precision, p_now timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce((select jsonb_object_agg(e.key, e.value) from jsonb_each((p_row).predecessors) e where e.value::float8 > extract(epoch from p_now)), '{}')
+    || case when (p_row).incarnation is null or (p_row).incarnation = p_incarnation or leasehold.tenant_is_lost((p_row).incarnation, p_row, p_grace_ms, p_now) then '{}'
+         else jsonb_build_object((p_row).incarnation, extract(epoch from least((p_row).last_seen_at + (p_row).ttl,
+           case when (p_row).has_session and p_has_session then p_now + p_grace_ms * interval '1 ms' end))) end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.refuse_claim(p_worker text, p_generation bigint, p_is_replaced boolean)
  RETURNS void
  LANGUAGE plpgsql
@@ -1353,7 +1365,7 @@ CREATE OR REPLACE FUNCTION leasehold.tenant_is_lost(p_incarnation text, p_owner 
 AS $function$ -- without settings of its own, so that the planner puts it in place
   select case
     when (p_owner).id is null then true
-    when (p_owner).incarnation is distinct from p_incarnation then coalesce((p_owner).predecessor_until <= p_now, true)
+    when (p_owner).incarnation is distinct from p_incarnation then coalesce(((p_owner).predecessors ->> p_incarnation)::float8 <= extract(epoch from p_now), true)
     when (p_owner).last_seen_at + (p_owner).ttl <= p_now then true
     else (p_owner).status = 'dead' and ((p_owner).left_at is not null or (p_owner).has_session and coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))
   end

@@ -36,7 +36,8 @@ grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jso
   leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),
-  leasehold.watch_workers(text, boolean, float8, timestamptz), leasehold.tenant_is_lost(text, leasehold.workers, float8, timestamptz) to leasehold_worker;
+  leasehold.watch_workers(text, boolean, float8, timestamptz), leasehold.tenant_is_lost(text, leasehold.workers, float8, timestamptz),
+  leasehold.predecessors_of(leasehold.workers, text, boolean, float8, timestamptz) to leasehold_worker;
 
 grant select on leasehold.workers, leasehold.worker_lease, leasehold.dedupe, leasehold.handled, leasehold.fences,
   leasehold.tenant_leases, leasehold.samples to leasehold_viewer, leasehold_operator;

@@ -16,10 +16,7 @@ with registered as (
     first_token = case when not :is_new::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
     metadata = excluded.metadata, incarnation = excluded.incarnation,
     alive_since = case when :is_new::boolean or w.status = 'dead' then excluded.last_seen_at else w.alive_since end,
-    predecessor_until = case when w.incarnation is not distinct from excluded.incarnation or leasehold.tenant_is_lost(w.incarnation, w, :grace_ms::float8, excluded.last_seen_at)
-      then w.predecessor_until
-      else greatest(w.predecessor_until, least(w.last_seen_at + w.ttl,
-        case when w.has_session and excluded.has_session then excluded.last_seen_at + :grace_ms::float8 * interval '1 ms' end)) end
+    predecessors = leasehold.predecessors_of(w, excluded.incarnation, excluded.has_session, :grace_ms::float8, excluded.last_seen_at)
     where :is_new::boolean or w.incarnation = excluded.incarnation
   returning w.id, w.generation
 ), told as materialized (

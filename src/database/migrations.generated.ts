@@ -1850,8 +1850,8 @@ alter table leasehold.tenant_leases set (fillfactor = 50);
 
 -- Since when it has been alive without a break: a process that was marked dead and came back counts as new.
 alter table leasehold.workers add column if not exists alive_since timestamptz not null default now();
--- Until when an earlier process of this id, that was not known to be gone when this one took the id, may still believe in its leases.
-alter table leasehold.workers add column if not exists predecessor_until timestamptz;
+-- Earlier processes of this id that were not known to be gone when their id was taken: incarnation -> until when, in seconds, it may still believe in its leases.
+alter table leasehold.workers add column if not exists predecessors jsonb not null default '{}';
 
 -- Whether whoever held a lease has stopped by its own rules: its TTL is over; or its session has been free for the grace, which it notices itself and gives itself two
 -- thirds of; or it has left in good order. An eviction is none of these: the evicted process is told, stops, and lets go itself, or its TTL runs out.
@@ -1859,10 +1859,20 @@ create or replace function leasehold.tenant_is_lost(p_incarnation text, p_owner 
 language sql stable as $$ -- without settings of its own, so that the planner puts it in place
   select case
     when (p_owner).id is null then true
-    when (p_owner).incarnation is distinct from p_incarnation then coalesce((p_owner).predecessor_until <= p_now, true)
+    when (p_owner).incarnation is distinct from p_incarnation then coalesce(((p_owner).predecessors ->> p_incarnation)::float8 <= extract(epoch from p_now), true)
     when (p_owner).last_seen_at + (p_owner).ttl <= p_now then true
     else (p_owner).status = 'dead' and ((p_owner).left_at is not null or (p_owner).has_session and coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))
   end
+$$;
+
+-- What a worker's row says of earlier processes when another one takes its id, or the same one registers again. It has its own end for each: one that restarts over and over would
+-- otherwise put off the end of the first. What is over is left out.
+create or replace function leasehold.predecessors_of(p_row leasehold.workers, p_incarnation text, p_has_session boolean, p_grace_ms float8, p_now timestamptz) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce((select jsonb_object_agg(e.key, e.value) from jsonb_each((p_row).predecessors) e where e.value::float8 > extract(epoch from p_now)), '{}')
+    || case when (p_row).incarnation is null or (p_row).incarnation = p_incarnation or leasehold.tenant_is_lost((p_row).incarnation, p_row, p_grace_ms, p_now) then '{}'
+         else jsonb_build_object((p_row).incarnation, extract(epoch from least((p_row).last_seen_at + (p_row).ttl,
+           case when (p_row).has_session and p_has_session then p_now + p_grace_ms * interval '1 ms' end))) end
 $$;
 
 revoke all on all functions in schema leasehold from public;
@@ -1909,7 +1919,8 @@ grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jso
   leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),
-  leasehold.watch_workers(text, boolean, float8, timestamptz), leasehold.tenant_is_lost(text, leasehold.workers, float8, timestamptz) to leasehold_worker;
+  leasehold.watch_workers(text, boolean, float8, timestamptz), leasehold.tenant_is_lost(text, leasehold.workers, float8, timestamptz),
+  leasehold.predecessors_of(leasehold.workers, text, boolean, float8, timestamptz) to leasehold_worker;
 
 grant select on leasehold.workers, leasehold.worker_lease, leasehold.dedupe, leasehold.handled, leasehold.fences,
   leasehold.tenant_leases, leasehold.samples to leasehold_viewer, leasehold_operator;
