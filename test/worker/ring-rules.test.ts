@@ -83,9 +83,11 @@ test("a worker's settings come from options, then from the environment, then fro
     region: null,
     heartbeatMs: 10_000,
     ttlMs: 30_000,
+    tickMs: 30_000,
   });
-  const environment = { ...surroundings, workerId: "env", heartbeatMs: "2000", ttlMs: "9000" };
-  expect(memberSettings({}, environment)).toMatchObject({ id: "env", heartbeatMs: 2_000, ttlMs: 9_000 });
+  const environment = { ...surroundings, workerId: "env", heartbeatMs: "2000", ttlMs: "9000", tickMs: "700" };
+  const settings = { id: "env", heartbeatMs: 2_000, ttlMs: 9_000, tickMs: 700 };
+  expect(memberSettings({}, environment)).toMatchObject(settings);
   const options = { workerId: "opt", heartbeatMs: 1_000, ttlMs: 4_000, region: "eu" };
   const { workerId: id, ...rest } = options;
   expect(memberSettings(options, environment)).toMatchObject({ id, ...rest });
@@ -103,6 +105,8 @@ for (const [name, value] of [
   ["heartbeatMs", "99999999999999999999"],
   ["ttlMs", "soon"],
   ["ttlMs", "29999"],
+  ["tickMs", "often"],
+  ["tickMs", "49"],
 ] as const) {
   test(`the environment may not say ${name} ${JSON.stringify(value)}`, () => {
     expect(() => memberSettings({}, { ...surroundings, [name]: value })).toThrow(
