@@ -109,7 +109,10 @@ export class Membership {
    * How long nobody takes this process for dead, whatever happens: for its trust window; and, while the registry believes in a session that broke, for less than the watcher's grace.
    */
   sureForMs(): number {
-    const trusted = Math.min(this.trust.leftMs(), this.trust.leftByDayMs());
+    const leftMs = this.trust.leftMs();
+    const trusted = Math.min(leftMs, this.trust.leftByDayMs());
+    // Whether the machine slept or its clock was set, a beat finds out.
+    if (trusted <= 0 && leftMs > 0) this.#heartbeat.wake();
     if (trusted <= 0) this.trust.isOpen(); // Tells when it is not.
     if (!this.record.toldSession || this.#session.isLocked) return trusted;
     const graceMs = defaults.sessionGraceMs * defaults.tenantSureShare;
