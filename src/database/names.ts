@@ -41,7 +41,7 @@ const reservedWords: ReadonlySet<string> = new Set(
 
 /** Only names that pass here are ever put into SQL text; everything else is a parameter. */
 export function checkSchemaName(name: unknown): string {
-  const checked = checkPattern("schema", name);
+  const checked = checkName("schema", name);
   if (reservedWords.has(checked)) throw new InvalidNameError("schema", name, "it is a reserved word of SQL");
   if (checked.startsWith("pg_"))
     throw new InvalidNameError("schema", name, "names that begin with pg_ belong to PostgreSQL");
@@ -49,7 +49,7 @@ export function checkSchemaName(name: unknown): string {
 }
 
 export function checkQueueName(name: unknown): string {
-  const checked = checkPattern("queue", name);
+  const checked = checkName("queue", name);
   if (checked.startsWith("pg_") || reservedQueues.has(checked) || reservedEndings.test(checked)) {
     throw new InvalidNameError("queue", name, "the name is reserved for a table or index of the library");
   }
@@ -63,12 +63,7 @@ export function withNames(text: string, names: Names): string {
   );
 }
 
-/** For names that are a parameter, and still part of what people type. */
 export function checkName(what: string, name: unknown): string {
-  return checkPattern(what, name);
-}
-
-function checkPattern(what: string, name: unknown): string {
   if (typeof name !== "string" || !namePattern.test(name)) {
     throw new InvalidNameError(
       what,

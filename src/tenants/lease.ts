@@ -16,6 +16,11 @@ export interface TenantLease {
   readonly isLost: boolean;
 }
 
+/** Another process that has it, and has not stopped for certain; null when there is none. */
+export function holderElsewhere(lease: TenantLease | undefined): string | null {
+  return lease === undefined || lease.isLost || lease.isMine ? null : lease.owner;
+}
+
 /** A lease to be won: the token it is known to have, 0 when there is no row. */
 export interface WantedTenant {
   readonly tenant: string;

@@ -8,6 +8,7 @@ import { defaults } from "../settings.js";
 import { checkedRegion, checkedTenant } from "./checked-tenant.js";
 import { type DispatchParts, dispatchCold, fanOut } from "./dispatch.js";
 import { HotSet } from "./hot-set.js";
+import { holderElsewhere } from "./lease.js";
 import { TenantCounts, type TenantMetrics } from "./metrics.js";
 import type { ActiveWorker, Ownership } from "./ownership.js";
 import { RestartLoops } from "./restart-loops.js";
@@ -244,9 +245,8 @@ export class TenantSupervisor<S = unknown> {
     const running = this.#runs.get(tenant);
     if (running !== undefined) return running.token;
     const [lease] = await ownership.list([tenant]);
-    const isHeld = lease !== undefined && lease.owner !== null && !lease.isLost && !lease.isMine;
     const place = region ?? lease?.region ?? null;
-    const owner = isHeld ? lease.owner : this.#tick.coldOwnerOf(tenant, place);
+    const owner = holderElsewhere(lease) ?? this.#tick.coldOwnerOf(tenant, place);
     if (owner !== this.workerId) throw this.#refused(tenant, owner);
     if (this.#runs.isBusy(tenant) || this.#tasks.has(tenant))
       throw new WorkerStateError(

@@ -2,6 +2,7 @@ import { NotOwnerError, TenantEndedError } from "../errors.js";
 import type { InTurn } from "../runtime/in-turn.js";
 import type { Clock } from "../seams/clock.js";
 import { defaults } from "../settings.js";
+import { holderElsewhere } from "./lease.js";
 import { leaseSignal } from "./lease-signal.js";
 import type { Ownership } from "./ownership.js";
 import type { Runs } from "./runs.js";
@@ -114,12 +115,12 @@ export class Tasks<S> {
     for (let tries = 0; tries < defaults.taskTriesMax; tries++) {
       if (this.#isClosed || ownership.sureForMs() <= 0) break;
       const [lease] = await ownership.list([tenant]);
-      const isHeld = lease !== undefined && lease.owner !== null && !lease.isLost && !lease.isMine;
+      const holder = holderElsewhere(lease);
+      if (holder !== null) throw new NotOwnerError(tenant, holder);
       // A hot tenant that nobody runs for now is for its next owner to start.
       const isHot = lease !== undefined && lease.source !== "task";
-      const next = isHot ? null : tick.ownerOf(tenant);
-      const owner = isHeld ? lease.owner : next;
-      if (owner !== workerId || isHeld || this.has(tenant) || runs.isBusy(tenant))
+      const owner = isHot ? null : tick.ownerOf(tenant);
+      if (owner !== workerId || this.has(tenant) || runs.isBusy(tenant))
         throw new NotOwnerError(tenant, owner);
       const wanted = { tenant, seen: BigInt(lease?.token ?? 0), region: null, source: "task" } as const;
       const token = (await ownership.win([wanted])).get(tenant);

@@ -1,5 +1,4 @@
 import type { Events } from "../events.js";
-import type { Activity } from "../runtime/activity.js";
 import type { InTurn } from "../runtime/in-turn.js";
 import type { Clock } from "../seams/clock.js";
 import type { Random } from "../seams/random.js";
@@ -35,8 +34,7 @@ export interface TickParts<S> {
 }
 
 /** Shares the tenants out: reads who has what, ends what should run elsewhere, wins and starts what should run here. */
-export class Tick<S> implements Activity {
-  readonly name = "tenants";
+export class Tick<S> {
   readonly #seams: TickSeams;
   readonly #parts: TickParts<S>;
   readonly #opinions: Opinions;
@@ -52,6 +50,7 @@ export class Tick<S> implements Activity {
     this.#opinions = new Opinions(parts.settings.tickMs * defaults.tenantSettledShare);
   }
 
+  /** One pass; returns when the next one is due. */
   async run(): Promise<number> {
     return await this.#parts.turn.run(async () => {
       // Many wakes in a row, as when a large fleet changes hands, are for one pass.
@@ -65,12 +64,12 @@ export class Tick<S> implements Activity {
   }
 
   /** Who has the tenant, or would get it, as of the last pass. */
-  ownerOf(tenant: string, region: string | null = null): string | null {
+  ownerOf(tenant: string): string | null {
     const { ownership, runs } = this.#parts;
     if (runs.get(tenant) !== undefined) return ownership.workerId;
     const lease = this.#leases.get(tenant);
     if (lease?.state === "running" && !lease.isLost && !lease.isMine) return lease.owner;
-    return this.#targets.get(tenant) ?? this.coldOwnerOf(tenant, region);
+    return this.#targets.get(tenant) ?? this.coldOwnerOf(tenant, null);
   }
 
   /** Null for a tenant that is not hot. */
