@@ -5,7 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { parseMigrations } from "./generate/parse-migrations.js";
 import { parseStatements } from "./generate/parse-statements.js";
-import { renderMigrations, renderStatements } from "./generate/render.js";
+import { renderLibrary, renderMigrations, renderStatements } from "./generate/render.js";
+import { nextRevision, parseRevision, renderRevision } from "./generate/revision.js";
 import type { TextFile } from "./generate/statement-blocks.js";
 
 function main(isCheck: boolean): number {
@@ -22,14 +23,21 @@ function main(isCheck: boolean): number {
 
 function generate(): readonly TextFile[] {
   const grants = { schema: readText("sql/grants/schema.sql"), queue: readText("sql/grants/queue.sql") };
+  const files = readSqlFiles("sql/migrations");
+  const revision = nextRevision(parseRevision(readIfExists("sql/revision") ?? ""), [
+    ...files.map((file) => file.text),
+    grants.schema,
+    grants.queue,
+  ]);
   return [
+    { path: "sql/revision", text: renderRevision(revision) },
     {
       path: "src/database/statements.generated.ts",
       text: renderStatements(parseStatements(readSqlFiles("sql/statements"))),
     },
     {
       path: "src/database/migrations.generated.ts",
-      text: renderMigrations(parseMigrations(readSqlFiles("sql/migrations")), grants),
+      text: renderMigrations(parseMigrations(files), grants) + renderLibrary(revision),
     },
   ];
 }

@@ -37,7 +37,7 @@ create table leasehold.handled (
 
 create table leasehold.inbox (
   id uuid default leasehold.uuid_v7() not null,
-  seq bigint default nextval('leasehold.inbox_seq'::regclass) not null,
+  seq bigint not null,
   lease_generation bigint default 0 not null,
   available_at timestamp with time zone default now() not null,
   created_at timestamp with time zone default now() not null,
@@ -46,8 +46,9 @@ create table leasehold.inbox (
   finished_at timestamp with time zone,
   attempts integer default 0 not null,
   crashes integer default 0 not null,
-  max_attempts integer default 5 not null,
+  max_attempts integer not null,
   priority integer default 0 not null,
+  bytes integer default 0 not null,
   partition_bucket integer generated always as ((((hashtextextended(partition_key, (0)::bigint) & '9223372036854775807'::bigint) % (360)::bigint))::integer) stored not null,
   in_line boolean generated always as (((status <> 'scheduled'::text) AND (finished_at IS NULL))) stored not null,
   status text default 'pending'::text not null,
@@ -64,7 +65,8 @@ create table leasehold.inbox (
   constraint inbox_kind_check CHECK (((octet_length(kind) >= 1) AND (octet_length(kind) <= 256))),
   constraint inbox_max_attempts_check CHECK (((max_attempts >= 1) AND (max_attempts <= 1000))),
   constraint inbox_partition_key_check CHECK (((octet_length(partition_key) >= 1) AND (octet_length(partition_key) <= 512))),
-  constraint inbox_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'pending'::text, 'processing'::text, 'dead_letter'::text])))
+  constraint inbox_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'pending'::text, 'processing'::text, 'dead_letter'::text]))),
+  constraint payload_too_large CHECK ((bytes <= 67108864))
 ) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=1, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=45);
 
 create table leasehold.inbox_archive (
@@ -89,7 +91,7 @@ create table leasehold.inbox_archive (
   headers jsonb not null,
   errors jsonb not null,
   payload jsonb not null,
-  constraint inbox_archive_status_check CHECK ((status = ANY (ARRAY['completed'::text, 'discarded'::text])))
+  constraint inbox_archive_status_check CHECK ((status = ANY (ARRAY['completed'::text, 'discarded'::text, 'dead_letter'::text])))
 ) partition by RANGE (finished_at);
 
 create table leasehold.inbox_archive_rest partition of leasehold.inbox_archive DEFAULT;
@@ -106,6 +108,7 @@ create table leasehold.inbox_turns (
   partition_bucket integer not null,
   turn bigint not null,
   claimed_seq bigint default 0 not null,
+  hand_key text collate "C",
   constraint inbox_turns_pkey PRIMARY KEY (partition_bucket)
 ) with (fillfactor=50, vacuum_truncate=off);
 
@@ -115,6 +118,7 @@ create table leasehold.migrations (
   name text not null,
   checksum text not null,
   applied_at timestamp with time zone default now() not null,
+  revision integer,
   constraint migrations_pkey PRIMARY KEY (queue, id)
 );
 
@@ -129,12 +133,19 @@ create table leasehold.queues (
   dedupe_window interval not null,
   paused_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
+  max_attempts integer default 12 not null,
+  max_crashes integer default 5 not null,
+  kinds jsonb default '{}'::jsonb not null,
+  dead_letter_retention interval default '30 days'::interval not null,
   ring_hash text default 'fnv1a-fmix32'::text not null,
   vnodes integer default 128 not null,
   prefer_regions text[] default '{}'::text[] not null,
   exclude_regions text[] default '{}'::text[] not null,
   constraint queues_pkey PRIMARY KEY (name),
+  constraint kinds_are_policies CHECK (((jsonb_typeof(kinds) = 'object'::text) AND (NOT jsonb_path_exists(kinds, 'strict $.*?(@.type() != "object")'::jsonpath)) AND (NOT jsonb_path_exists(kinds, 'strict $.*.*?(((@.type() != "number" || @ < 1) || @ > 1000) || @ != @.floor())'::jsonpath)))),
   constraint queues_buckets_check CHECK (((buckets >= 1) AND (buckets <= 1024))),
+  constraint queues_max_attempts_check CHECK (((max_attempts >= 1) AND (max_attempts <= 1000))),
+  constraint queues_max_crashes_check CHECK (((max_crashes >= 1) AND (max_crashes <= 1000))),
   constraint queues_on_dead_letter_check CHECK ((on_dead_letter = ANY (ARRAY['continue'::text, 'park'::text]))),
   constraint queues_order_check CHECK (("order" = ANY (ARRAY['key'::text, 'none'::text]))),
   constraint queues_ring_check CHECK ((ring = ANY (ARRAY['rendezvous'::text, 'consistent'::text]))),
@@ -144,6 +155,7 @@ create table leasehold.queues (
 create table leasehold.receipts (
   id uuid not null,
   expires_at timestamp with time zone not null,
+  changed integer,
   constraint receipts_pkey PRIMARY KEY (id)
 );
 
@@ -152,6 +164,15 @@ create table leasehold.samples (
   taken_at timestamp with time zone not null,
   counts jsonb not null,
   constraint samples_pkey PRIMARY KEY (queue, taken_at)
+);
+
+create table leasehold.schema_version (
+  is_only boolean default true not null,
+  revision integer not null,
+  oldest integer not null,
+  migrated_at timestamp with time zone default now() not null,
+  constraint schema_version_pkey PRIMARY KEY (is_only),
+  constraint schema_version_is_only_check CHECK (is_only)
 );
 
 create table leasehold.tenant_leases (
@@ -185,12 +206,16 @@ create table leasehold.workers (
   free_since timestamp with time zone,
   metadata jsonb default '{}'::jsonb not null,
   queues text[] default '{}'::text[] not null,
+  failing jsonb default '{}'::jsonb not null,
   has_session boolean default false not null,
   is_watcher boolean default false not null,
   incarnation text,
   first_token bigint,
+  starts bigint default 1 not null,
+  kinds jsonb default '{}'::jsonb not null,
   left_at timestamp with time zone,
   alive_since timestamp with time zone default now() not null,
+  lost_at timestamp with time zone,
   predecessors jsonb default '{}'::jsonb not null,
   constraint workers_pkey PRIMARY KEY (id),
   constraint workers_status_check CHECK ((status = ANY (ARRAY['alive'::text, 'draining'::text, 'dead'::text])))
@@ -199,11 +224,13 @@ create table leasehold.workers (
 -- Indexes
 
 CREATE INDEX dedupe_expiry ON leasehold.dedupe USING btree (expires_at);
+CREATE INDEX fences_age ON leasehold.fences USING btree (seen_at);
 CREATE INDEX handled_age ON leasehold.handled USING btree (handled_at);
 CREATE INDEX inbox_finished ON leasehold.inbox USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);
 CREATE INDEX inbox_line ON leasehold.inbox USING btree (partition_bucket, partition_key, seq) WHERE in_line;
 CREATE INDEX inbox_scheduled ON leasehold.inbox USING btree (partition_bucket, available_at, seq) WHERE ((NOT in_line) AND (finished_at IS NULL));
 CREATE INDEX inbox_archive_id_idx ON ONLY leasehold.inbox_archive USING btree (id);
+CREATE INDEX inbox_rest_age ON leasehold.inbox_archive_rest USING btree (finished_at);
 CREATE INDEX receipts_expiry ON leasehold.receipts USING btree (expires_at);
 
 -- Views
@@ -220,6 +247,34 @@ create view leasehold.worker_lease as
   WHERE (status <> 'dead'::text);
 
 -- Functions
+
+CREATE OR REPLACE FUNCTION leasehold.allowed_now(p_now timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  v_role name := coalesce(nullif(current_setting('role'), 'none')::name, session_user);
+begin
+  if not pg_has_role(v_role, (select n.nspowner from pg_namespace n where n.nspname = 'leasehold'), 'usage') then
+    raise exception 'the role % may not set the time of this call', v_role
+      using errcode = '42501', hint = 'Leave "now" out. Only the owner of the schema leasehold may set it, for tests.';
+  end if;
+  return p_now;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.archive_cuts(p_queue text)
+ RETURNS TABLE(name text, is_valid boolean, first_day date, last_day date)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select c.conname, c.convalidated, to_date(substr(c.conname, 5, 8), 'YYYYMMDD'), to_date(substr(c.conname, 14, 8), 'YYYYMMDD')
+  from pg_constraint c
+  where c.conrelid = format('%I.%I', 'leasehold', p_queue || '_archive_rest')::regclass and c.contype = 'c' and c.conname ~ '^cut_[0-9]{8}_[0-9]{8}$'
+$function$;
 
 CREATE OR REPLACE FUNCTION leasehold.assert_not_dead(p_worker text, p_dead text[])
  RETURNS void
@@ -267,6 +322,70 @@ AS $function$
   select ((pg_catalog.hashtextextended(p_key, 0) & 9223372036854775807) % p_buckets)::int
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.count_archive_rest(p_queue text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_count int;
+begin
+  execute format('select count(*) from (select 1 from %I.%I limit 1001) s', 'leasehold', p_queue || '_archive_rest') into v_count;
+  return v_count;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.cut_archive_rest(p_queue text, p_days integer, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET lock_timeout TO '200ms'
+AS $function$
+declare
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), now());
+  v_first date := ((v_now + interval '1 hour') at time zone 'UTC')::date + 1;
+  v_last date := (v_now at time zone 'UTC')::date + least(p_days, 60);
+  v_rest text := format('%I.%I', 'leasehold', p_queue || '_archive_rest');
+  v_cut record;
+  v_day date;
+begin
+  perform 1 from leasehold.queues q where q.name = p_queue;
+  if not found then
+    raise exception 'queue % does not exist', p_queue using errcode = '42P01';
+  end if;
+  select c.* into v_cut from leasehold.archive_cuts(p_queue) c order by c.name limit 1;
+  if v_cut.name is not null then v_first := v_cut.first_day; v_last := v_cut.last_day; end if;
+  select v_first + n into v_day from generate_series(0, v_last - v_first) n
+  where to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_first + n, '"_a"YYYYMMDD'))) is null order by n limit 1;
+  if v_cut.name is null then
+    if v_day is null or leasehold.count_archive_rest(p_queue) <= 1000 then return 'done'; end if;
+    execute format('alter table %s add constraint cut_%s_%s check (finished_at < %L or finished_at >= %L) not valid', v_rest,
+      to_char(v_first, 'YYYYMMDD'), to_char(v_last, 'YYYYMMDD'), v_first::timestamp at time zone 'UTC', (v_last + 1)::timestamp at time zone 'UTC');
+    return 'again';
+  end if;
+  if v_day is not null and not v_cut.is_valid and v_now < (v_first::timestamp at time zone 'UTC') - interval '30 minutes' then
+    begin
+      execute format('alter table %s validate constraint %I', v_rest, v_cut.name);
+      return 'again';
+    exception when check_violation then
+      v_day := null; -- The rest has rows of these days.
+    end;
+  end if;
+  if v_day is not null and v_cut.is_valid then
+    perform leasehold.make_archive_day(p_queue, v_day);
+    return 'made';
+  end if;
+  execute format('alter table %s drop constraint %I', v_rest, v_cut.name);
+  return 'done';
+exception when lock_not_available or duplicate_table then
+  return 'done'; -- Somebody reads the archive; a later call goes on.
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.drop_archive_days(p_queue text, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
@@ -282,10 +401,12 @@ declare
   v_part record;
   v_dropped int := 0;
 begin
-  select coalesce(p_now, now()) - q.retention into v_before from leasehold.queues q where q.name = p_queue;
+  select coalesce(leasehold.allowed_now(p_now), now()) - q.retention into v_before from leasehold.queues q where q.name = p_queue;
   if v_before is null then
     raise exception 'queue % does not exist', p_queue using errcode = '42P01';
   end if;
+  -- Before the detach, whose lock on the parent lasts until the commit.
+  execute format('delete from %s where ctid in (select ctid from %s where finished_at < %L order by finished_at limit 10000)', v_rest, v_rest, v_before);
   for v_part in
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = v_parent::regclass and right(c.relname, 10) ~ '^_a[0-9]{8}$'
@@ -295,12 +416,12 @@ begin
     begin
       execute format('alter table %s detach partition %I.%I', v_parent, 'leasehold', v_part.relname);
       execute format('drop table %I.%I', 'leasehold', v_part.relname);
-      v_dropped := v_dropped + 1;
+      v_dropped := 1;
+      exit;
     exception when lock_not_available then
       null; -- A reader is on the archive; a later call tries again.
     end;
   end loop;
-  execute format('delete from %s where ctid in (select ctid from %s where finished_at < %L limit 10000)', v_rest, v_rest, v_before);
   return v_dropped;
 end
 $function$;
@@ -348,6 +469,29 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.failing_since(p_before jsonb, p_failing jsonb, p_now timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_object_agg(e.key, e.value || jsonb_build_object('since', coalesce(p_before -> e.key -> 'since', to_jsonb(p_now)))), '{}')
+  from jsonb_each(p_failing) e
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_answering(p_key text, p_id uuid, p_now timestamp with time zone, p_expires_at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  insert into leasehold.dedupe as d (queue, idempotency_key, job_id, expires_at) values ('inbox', p_key, p_id, p_expires_at)
+  on conflict (queue, idempotency_key) do update set
+    (job_id, expires_at) = (
+      select case when k.answers then d.job_id else excluded.job_id end, case when k.answers then d.expires_at else excluded.expires_at end
+      from (select d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id) as answers) k)
+  returning d.job_id
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_archive_done(p_worker text, p_ids uuid[], p_tokens bigint[], p_now timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
@@ -360,7 +504,7 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_archive_done(p_worker text, p_ids uui
  SET enable_mergejoin TO 'off'
 AS $function$
 declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
   v_count int;
 begin
   with gone as (
@@ -429,7 +573,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_claim(p_worker text, p_buckets integer[], p_after text[], p_limit integer, p_run integer, p_retries integer, p_suspects integer, p_lease_ms bigint, p_known bigint[], p_now timestamp with time zone, p_keys text[] DEFAULT NULL::text[], p_floors bigint[] DEFAULT NULL::bigint[], p_turns bigint[] DEFAULT NULL::bigint[], p_generation bigint DEFAULT NULL::bigint)
+CREATE OR REPLACE FUNCTION leasehold.inbox_claim(p_worker text, p_buckets integer[], p_after text[], p_limit integer, p_run integer, p_retries integer, p_suspects integer, p_lease_ms bigint, p_known bigint[], p_now timestamp with time zone, p_keys text[] DEFAULT NULL::text[], p_floors bigint[] DEFAULT NULL::bigint[], p_turns bigint[] DEFAULT NULL::bigint[], p_generation bigint DEFAULT NULL::bigint, p_bytes bigint DEFAULT 8388608, p_kinds text[] DEFAULT NULL::text[])
  RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -442,37 +586,31 @@ declare
   c_heads constant int := case when p_limit = 0 then 5000 else greatest(p_limit, 500) end;  -- keys visited in a pass
   c_found constant int := case when p_limit = 0 then 2147483647 else p_limit end;
   c_scan constant int := 200000;                   -- rows of hot keys looked at in a pass when they are met first
-  c_few constant int := 64;                        -- buckets that are looked into without asking first whether they have a row, which walks over dead entries once more
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
-  v_asked int[] := p_buckets; v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
-  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turns bigint[]; v_turn bigint; v_has_later boolean;
-  w record;
+  c_passes constant int := case when p_turns is null and p_limit > 0 then 20 else 1 end;  -- for a caller who remembers nothing, while all keys that are met are blocked
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
+  v_asked int[]; v_buckets int[]; v_after text[]; v_dead text[]; v_token bigint; v_locked tid[]; v_changed int;
+  v_busy int; v_keys text[]; v_floors bigint[]; v_foreign int[]; v_turn bigint; v_has_later boolean;
+  v_drawn bigint; v_snapshot pg_snapshot; b record; w record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then perform leasehold.assert_read_committed(); end if;
   perform 1 from leasehold.queues q where q.name = 'inbox' and q.paused_at is null;
   if not found and p_limit > 0 then return; end if;
   v_has_later := exists (select 1 from leasehold.inbox j where not j.in_line and j.finished_at is null);
-  if p_keys is null and not v_has_later and cardinality(p_buckets) > c_few then
-    v_asked := array(select b from unnest(p_buckets) b where exists (select 1 from leasehold.inbox j where j.in_line and j.partition_bucket = b));
-  end if;
-  if p_keys is null then
-    select array_agg(b.bucket), array_agg(coalesce(b.after, '')), array_agg(b.turn) into v_buckets, v_after, v_turns
-    from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn)
-    where case when b.bucket = any(v_asked) then pg_try_advisory_xact_lock(v_class, b.bucket) else false end;
-  else
-    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor), array_agg(k.turn) into v_buckets, v_keys, v_floors, v_turns
-    from unnest(p_buckets, p_keys, p_floors, p_turns) as k(bucket, key, floor, turn) where pg_try_advisory_xact_lock(v_class, k.bucket);
-  end if;
+  select * into b from leasehold.inbox_try_buckets(p_buckets, p_after, p_keys, p_floors, p_turns, v_has_later);
+  v_asked := b.asked; v_buckets := b.buckets; v_after := b.after; v_keys := b.keys; v_floors := b.floors;
   if v_buckets is null then
     return query select * from leasehold.inbox_rest(0, cardinality(v_asked), null, null, null, null);
     return;
   end if;
   if p_limit > 0 then
-    select t.foreign_buckets, t.new_turn into v_foreign, v_turn from leasehold.inbox_take_turns(v_buckets, v_turns, v_keys is null, p_turns is not null) t;
-    return query select null::uuid, v_turn, 'turn', null::jsonb, null::jsonb, null::text, f.bucket, null::int, null::int, null::int,
-      null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text, null::text
-      from unnest(v_foreign) f(bucket) where p_turns is not null;
+    select t.foreign_buckets, t.new_turn into v_foreign, v_turn from leasehold.inbox_take_turns(v_buckets, b.turns, v_keys is null, p_turns is not null) t;
+    return query select n.* from unnest(v_foreign) f(bucket) cross join lateral leasehold.inbox_note('turn', f.bucket, null, v_turn) n where p_turns is not null;
+    if p_turns is not null then
+      -- In this order: all who have drawn a seq up to v_drawn had their transaction id before, so it is below the snapshot's xmax.
+      v_drawn := coalesce(pg_sequence_last_value('leasehold.inbox_seq'), 0);
+      v_snapshot := pg_current_snapshot();
+      return query select * from leasehold.inbox_note('drawn', null, pg_snapshot_xmin(v_snapshot) || ':' || pg_snapshot_xmax(v_snapshot), v_drawn);
+    end if;
     if v_foreign is not null and v_keys is not null then
       select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor) into v_buckets, v_keys, v_floors
       from unnest(v_buckets, v_keys, v_floors) as k(bucket, key, floor) where k.bucket <> all(v_foreign);
@@ -486,23 +624,34 @@ begin
   if p_worker = any(v_dead) then perform leasehold.assert_not_dead(p_worker, v_dead); end if;
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
-  for v_round in 1..3 loop -- give back, check, take
-    select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, c_heads, p_run, p_retries, p_suspects, p_worker, p_known,
-      v_dead, v_now);
-    v_changed := 0;
-    if w.lost_keys is not null then
-      v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, p_worker, p_known, v_dead, v_now);
-    end if;
-    if w.check_keys is not null and p_limit > 0 then
-      v_changed := v_changed + leasehold.inbox_check(w.check_buckets, w.check_keys, c_scan, p_worker, p_known, v_dead, v_now);
-    end if;
-    exit when v_changed = 0;
+  if p_turns is null and v_keys is null then
+    v_after := array(select coalesce(nullif(b.after, ''), t.hand_key, '') from unnest(v_buckets, v_after) with ordinality b(bucket, after, nth)
+      left join leasehold.inbox_turns t on t.partition_bucket = b.bucket order by b.nth);
+  end if;
+  for v_pass in 1..c_passes loop
+    for v_round in 1..3 loop -- give back, check, take
+      select * into w from leasehold.inbox_walk(v_buckets, v_after, v_keys, v_floors, c_found, coalesce(nullif(p_bytes, 0), 9223372036854775807),
+        c_heads, p_run, p_retries, p_suspects, p_worker, p_known, p_kinds, v_dead, v_now);
+      v_changed := 0;
+      if w.lost_keys is not null then
+        v_changed := leasehold.inbox_recover_keys(w.lost_buckets, w.lost_keys, p_worker, p_known, v_dead, v_now);
+      end if;
+      if w.check_keys is not null and p_limit > 0 then
+        v_changed := v_changed + leasehold.inbox_check(w.check_buckets, w.check_keys, c_scan, p_worker, p_known, v_dead, v_now);
+      end if;
+      exit when v_changed = 0;
+    end loop;
+    exit when w.tids is not null or w.stop_keys is null;
+    v_after := array(select coalesce(s.key, s.after) from unnest(w.stop_keys, v_after) with ordinality s(key, after, nth) order by s.nth);
   end loop;
+  if p_turns is null and p_limit > 0 and w.stop_keys is not null then
+    update leasehold.inbox_turns t set hand_key = s.key from unnest(v_buckets, w.stop_keys) s(bucket, key)
+    where t.partition_bucket = s.bucket and s.key is not null and t.hand_key is distinct from s.key;
+  end if;
 
   if w.stop_keys is not null then
-    return query select null::uuid, null::bigint, null::text, null::jsonb, null::jsonb, s.key, s.bucket, null::int, null::int,
-      null::int, null::int, null::float8, null::float8, null::bigint, null::float8, null::float8, null::text,
-      null::text from unnest(v_buckets, w.stop_keys) s(bucket, key) where s.key is not null order by s.bucket;
+    return query select n.* from unnest(v_buckets, w.stop_keys) s(bucket, key) cross join lateral leasehold.inbox_note(null, s.bucket, s.key, null) n
+      where s.key is not null order by s.bucket;
   end if;
   if p_limit = 0 then
     delete from leasehold.inbox_hot_keys k where k.partition_bucket = any(v_buckets) and not exists (
@@ -532,11 +681,11 @@ begin
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   return query select * from leasehold.inbox_rest(w.retries_left, v_busy, case when cardinality(w.tids) < p_limit
-    then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms);
+    then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms, least(w.bytes, 2147483647)::int, w.is_cut);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
-    where j.ctid = any(v_locked) and j.status = 'pending' and j.available_at <= v_now
-    returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
+    where j.ctid = any(v_locked) and j.status = 'pending' and j.available_at <= greatest(v_now, j.created_at)
+    returning j.id, j.seq, j.kind, case when p_bytes > 0 then j.payload end, case when p_bytes > 0 then nullif(j.headers, '{}') end, j.partition_key, j.partition_bucket, j.attempts,
       nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
   get diagnostics v_changed = row_count;
@@ -546,7 +695,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_claim_woken(p_worker text, p_buckets integer[], p_limit integer, p_run integer, p_lease_ms bigint, p_now timestamp with time zone, p_turns bigint[], p_generation bigint DEFAULT NULL::bigint)
+CREATE OR REPLACE FUNCTION leasehold.inbox_claim_woken(p_worker text, p_buckets integer[], p_limit integer, p_run integer, p_lease_ms bigint, p_now timestamp with time zone, p_turns bigint[], p_generation bigint DEFAULT NULL::bigint, p_bytes bigint DEFAULT 8388608, p_kinds text[] DEFAULT NULL::text[])
  RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -558,7 +707,7 @@ AS $function$
 #variable_conflict use_column
 declare
   c_rows constant int := 50;  -- in these buckets
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
   v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
   v_bucket int;
   v_count int;
@@ -568,9 +717,9 @@ begin
   foreach v_bucket in array p_buckets loop
     if not pg_try_advisory_xact_lock(v_class, v_bucket) then kind := 'look'; return next; return; end if;
   end loop;
-  select array_agg(l.tid) filter (where l.takes) as tids, coalesce(bool_or(l.takes and not l.is_free), false) as is_touched,
+  select array_agg(l.tid) filter (where l.takes) as tids, coalesce(sum(l.bytes) filter (where l.takes), 0) as bytes, coalesce(bool_or(l.takes and not l.is_free), false) as is_touched,
          coalesce(bool_or(l.is_due and l.attempts > 0), false) as has_retries, coalesce(bool_or(l.is_lost), false) as has_lost, count(*) as rows, max(l.seq) filter (where l.takes) as taken_to,
-         min(l.available_at) filter (where l.status = 'pending' and not l.is_due) as due_at,
+         min(l.available_at) filter (where l.status = 'pending' and l.available_at > v_now) as due_at,
          count(*) filter (where l.status = 'processing' and l.claimed_by is distinct from p_worker)::int as busy,
          (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
            and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation <> p_generation or k.status = 'dead' and k.left_at is null))
@@ -583,20 +732,20 @@ begin
     select s.*, bool_and(s.is_due) over (partition by s.partition_key order by s.seq)
              and not bool_or(s.status = 'processing') over (partition by s.partition_key) as takes
     from (
-      select j.*, j.status = 'pending' and j.available_at <= v_now as is_due, j.status = 'processing' and (j.lease_expires_at <= v_now
+      select j.*, j.status = 'pending' and j.available_at <= greatest(v_now, j.created_at) and (p_kinds is null or j.kind = any(p_kinds)) as is_due, j.status = 'processing' and (j.lease_expires_at <= v_now
                or exists (select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null)) as is_lost
       from unnest(p_buckets) b(bucket) cross join lateral (
-        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.status, i.attempts, i.available_at, i.claimed_by, i.lease_expires_at
+        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.kind, i.bytes, i.status, i.attempts, i.available_at, i.created_at, i.claimed_by, i.lease_expires_at
         from leasehold.inbox i
         where i.in_line and i.partition_bucket = b.bucket order by i.partition_key, i.seq limit c_rows + 1) j
       limit c_rows + 1
     ) s
   ) l;
-  if not w.is_plain or w.is_touched or w.has_retries or w.has_lost or w.rows > least(c_rows, p_run, p_limit) then
+  if not w.is_plain or w.is_touched or w.has_retries or w.has_lost or w.rows > least(c_rows, p_run, p_limit) or w.bytes > p_bytes then
     kind := 'look'; return next; return;
   end if;
   -- What is said besides jobs, as inbox_rest says it.
-  attempts := 0; crashes := w.busy;
+  attempts := 0; crashes := w.busy; max_attempts := w.bytes::int;
   seq := least(extract(epoch from w.due_at - v_now) * 1000, leasehold.inbox_next_due(p_buckets, v_now));
   if w.tids is null then return next; return; end if;
   if w.taken_to > w.claimed_seq then
@@ -609,7 +758,7 @@ begin
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = inbox_claim_woken.lease_generation, attempts = j.attempts + 1
-    where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= v_now
+    where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= greatest(v_now, j.created_at)
     returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
       nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
@@ -666,6 +815,40 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.inbox_discard(p_ids uuid[], p_reason text, p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
+  v_held uuid[];
+  v_freed int[];
+  v_changed int := leasehold.inbox_receipt(p_receipt, v_now);
+begin
+  if v_changed is not null then return v_changed; end if;
+  v_held := array(
+    select j.id from leasehold.inbox j where j.id = any(p_ids) and j.status <> 'processing' order by j.id for update);
+  v_freed := array(
+    select distinct j.partition_bucket from leasehold.inbox j join leasehold.queues q on q.name = 'inbox' and q."order" = 'key'
+    where j.id = any(v_held) and j.in_line);
+  update leasehold.receipts r set changed = cardinality(v_held) where r.id = p_receipt;
+  with gone as (
+    delete from leasehold.inbox j where j.id = any(v_held) returning j.*
+  )
+  insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
+    crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
+    headers, errors, payload)
+  select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, v_now,
+    g.attempts, g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'discarded', g.kind, g.partition_key, g.claimed_by,
+    g.idempotency_key, coalesce(p_reason, g.last_error), g.headers, g.errors, g.payload
+  from gone g join leasehold.queues q on q.name = 'inbox' and q.retention > interval '0';
+  perform leasehold.wake_workers('inbox', v_freed);
+  return cardinality(v_held);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_enqueue(p_request text)
  RETURNS TABLE(n integer, id uuid, duplicate boolean)
  LANGUAGE plpgsql
@@ -677,13 +860,15 @@ AS $function$
 declare
   v_request jsonb := p_request::jsonb;
   v_jobs jsonb := v_request -> 'jobs';
-  v_now timestamptz := coalesce((v_request ->> 'now')::timestamptz, clock_timestamp());
+  v_now timestamptz := coalesce(leasehold.allowed_now((v_request ->> 'now')::timestamptz), clock_timestamp());
   v_once boolean := coalesce((v_request ->> 'once')::boolean,
     exists (select 1 from jsonb_array_elements(v_jobs) j where j ? 'idempotency_key'));
   v_resend boolean := coalesce((v_request ->> 'resend')::boolean, false);
+  v_wakes boolean := coalesce((v_request ->> 'wake')::boolean, true);
   v_queue leasehold.queues;
   v_own uuid;  -- the receipt of this call, when no earlier send of it has committed
 begin
+  perform pg_current_xact_id();
   select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
   if v_request ? 'lock_timeout_ms' then
     perform set_config('lock_timeout', v_request ->> 'lock_timeout_ms', true);
@@ -704,21 +889,22 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
-    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
+    if v_wakes and exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
     return;
   end if;
   if (v_request ->> 'quiet')::boolean then
     insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
-                                 created_at)
+                                 created_at, bytes, seq)
     select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
-           coalesce(g.priority, 0), coalesce(g.max_attempts, 5), d.available_at,
-           case when d.available_at > v_now then 'scheduled' else 'pending' end, v_now
+           coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), d.available_at,
+           case when d.available_at > v_now then 'scheduled' else 'pending' end, v_now, leasehold.text_bytes(g.payload, g.headers),
+           nextval('leasehold.inbox_seq')
     from rows from (jsonb_to_recordset(v_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
            priority int, max_attempts int, available_at timestamptz, delay_ms float8)) with ordinality
            as g(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
     cross join lateral (select coalesce(g.available_at, v_now + g.delay_ms * interval '1 ms', v_now) as available_at) d
     order by g.n;
-    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
+    if v_wakes and exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
     return;
   end if;
   return query
@@ -730,14 +916,48 @@ begin
              as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
     ), written as (
       insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
-                                   created_at)
+                                   created_at, bytes, seq)
       select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
-             coalesce(g.priority, 0), coalesce(g.max_attempts, 5), g.available_at,
-             case when g.available_at > v_now then 'scheduled' else 'pending' end, v_now
+             coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), g.available_at,
+             case when g.available_at > v_now then 'scheduled' else 'pending' end, v_now, leasehold.text_bytes(g.payload, g.headers),
+             nextval('leasehold.inbox_seq')
       from given g order by g.n
     )
     select g.n::int, g.id, false from given g order by g.n;
-  if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
+  if v_wakes and exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_find_free(p_buckets integer[], p_limit integer, p_now timestamp with time zone)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  v_ids uuid[]; v_slots int[]; v_found uuid[] := '{}';
+  v_free int[] := '{}'; v_taken int[] := '{}';
+  v_window int := p_limit;
+begin
+  for v_try in 1..2 loop
+    select array_agg(d.id), array_agg(d.slot) into v_ids, v_slots from (
+      select w.id, w.slot from unnest(p_buckets) b cross join lateral (
+        select j.id, leasehold.inbox_slot(j.partition_key) as slot from leasehold.inbox j
+        where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now
+        order by j.available_at, j.seq limit v_window) w
+      limit v_window) d;
+    select v_free || coalesce(array_agg(t.slot) filter (where t.is_free), '{}'), v_taken || coalesce(array_agg(t.slot) filter (where not t.is_free), '{}')
+    into v_free, v_taken from (
+      select s.slot, pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot) as is_free
+      from (select distinct u.slot from unnest(v_slots) u(slot) where u.slot <> all(v_free) and u.slot <> all(v_taken) order by 1) s offset 0) t;
+    v_found := array(
+      select u.id from unnest(v_ids, v_slots) with ordinality u(id, slot, n) where u.slot = any(v_free) order by u.n limit p_limit);
+    exit when cardinality(v_found) * 2 >= p_limit or cardinality(v_ids) < v_window or v_ids is null;
+    v_window := p_limit * 10;
+  end loop;
+  return v_found;
 end
 $function$;
 
@@ -749,7 +969,10 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_insert_once(p_jobs jsonb, p_now times
  SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+  v_queue leasehold.queues;
 begin
+  select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
   return query
     with given as materialized (
       select j.n, coalesce(j.id, leasehold.uuid_v7()) as id, j.kind, j.payload, j.headers, j.partition_key, j.priority,
@@ -776,10 +999,12 @@ begin
       select g.*, a.job_id from given g left join answered a on a.idempotency_key = g.idempotency_key
     ), written as (
       insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
-                                   created_at, idempotency_key)
+                                   created_at, idempotency_key, bytes, seq)
       select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
-             coalesce(g.priority, 0), coalesce(g.max_attempts, 5), g.available_at,
-             case when g.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key
+             coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), g.available_at,
+             case when g.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key,
+             leasehold.text_bytes(g.payload, g.headers),
+             nextval('leasehold.inbox_seq')
       from decided g
       where (g.job_id is null or g.job_id = g.id)
         and not exists (select 1 from leasehold.receipts r where r.id = any(g.earlier) and r.id is distinct from p_own)
@@ -787,6 +1012,40 @@ begin
       on conflict on constraint inbox_pkey do nothing
     )
     select g.n::int, coalesce(g.job_id, g.id), g.job_id is not null and g.job_id <> g.id from decided g order by g.n;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_insert_row()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_queue leasehold.queues;
+begin
+  perform pg_current_xact_id();
+  select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
+  new.id := coalesce(new.id, leasehold.uuid_v7());
+  new.kind := coalesce(new.kind, 'job');
+  new.payload := coalesce(new.payload, 'null');
+  new.partition_key := coalesce(new.partition_key, new.id::text);
+  new.max_attempts := coalesce(new.max_attempts, (v_queue.kinds -> new.kind ->> 'maxAttempts')::int, v_queue.max_attempts);
+  if new.status = 'pending' and new.attempts = 0 and new.available_at > v_now then new.status := 'scheduled'; end if;
+  if v_queue.is_strict then perform leasehold.inbox_lock_slots(array[new.partition_key]); end if;
+  if new.idempotency_key is not null
+     and leasehold.inbox_answering(new.idempotency_key, new.id, v_now, v_now + v_queue.dedupe_window) <> new.id then
+    return null;
+  end if;
+  new.bytes := leasehold.text_bytes(new.payload, new.headers);
+  new.seq := nextval('leasehold.inbox_seq');
+  if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then
+    perform leasehold.inbox_wake(jsonb_build_array(jsonb_build_object('id', new.id, 'partition_key', new.partition_key)
+      || case when new.status = 'scheduled' then jsonb_build_object('available_at', new.available_at) else '{}' end), v_now);
+  end if;
+  return new;
 end
 $function$;
 
@@ -802,7 +1061,7 @@ declare
 begin
   select array_agg(l.tid) into v_locked from (
     select j.ctid as tid from leasehold.inbox j
-    where j.ctid = any(p_tids) and j.status = 'pending' and j.available_at <= p_now for update skip locked) l;
+    where j.ctid = any(p_tids) and j.status = 'pending' and j.available_at <= greatest(p_now, j.created_at) for update skip locked) l;
   if v_locked is null or cardinality(v_locked) = cardinality(p_tids) then return v_locked; end if;
   return (select array_agg(c.tid) from (
     select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, p_run_starts) order by t.nth) as is_ours
@@ -839,6 +1098,15 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.inbox_note(p_kind text, p_bucket integer, p_key text, p_seq bigint)
+ RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select null::uuid, p_seq, p_kind, null::jsonb, null::jsonb, p_key, p_bucket, null::int, null::int, null::int, null::int, null::float8, null::float8,
+    null::bigint, null::float8, null::float8, null::text, null::text
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_note_taken(p_buckets integer[], p_taken_to bigint[])
  RETURNS void
  LANGUAGE plpgsql
@@ -865,31 +1133,42 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_promote(p_buckets integer[], p_limit 
  SET enable_bitmapscan TO 'off'
 AS $function$
 declare
+  v_ids uuid[];
   v_count int;
 begin
-  with due as materialized (
-    select d.id, d.available_at, d.seq, d.partition_key from unnest(p_buckets) b cross join lateral (
-      select j.id, j.available_at, j.seq, j.partition_key from leasehold.inbox j
-      where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now
-      order by j.available_at, j.seq
-      limit p_limit
-      for update skip locked
-    ) d
-    limit p_limit
-  ), free as materialized (
-    select s.slot from (select distinct leasehold.inbox_slot(d.partition_key) as slot from due d) s, leasehold.queues q
-    where q.name = 'inbox' and (not q.is_strict
-      or pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot))
-  ), placed as materialized (
+  if (select q.is_strict from leasehold.queues q where q.name = 'inbox') then
+    v_ids := leasehold.inbox_find_free(p_buckets, p_limit, p_now);
+    v_ids := array(
+      select j.id from leasehold.inbox j where j.id = any(v_ids) and j.status = 'scheduled' and j.available_at <= p_now for update skip locked);
+  else
+    v_ids := array(
+      select d.id from unnest(p_buckets) b cross join lateral (
+        select j.id from leasehold.inbox j
+        where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now
+        order by j.available_at, j.seq limit p_limit for update skip locked) d
+      limit p_limit);
+  end if;
+  if cardinality(v_ids) = 0 then return 0; end if;
+  with placed as materialized (
     select o.id, nextval('leasehold.inbox_seq') as seq from (
-      select d.id from due d join free f on f.slot = leasehold.inbox_slot(d.partition_key) order by d.available_at, d.seq) o
-  ), promoted as (
-    update leasehold.inbox j set status = 'pending', seq = p.seq from placed p
-    where j.id = p.id and j.status = 'scheduled'
-    returning 1
+      select j.id from leasehold.inbox j where j.id = any(v_ids) order by j.available_at, j.seq) o
   )
-  select count(*) into v_count from promoted;
+  update leasehold.inbox j set status = 'pending', seq = p.seq from placed p where j.id = p.id and j.status = 'scheduled';
+  get diagnostics v_count = row_count;
   return v_count;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_receipt(p_receipt uuid, p_now timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+begin
+  insert into leasehold.receipts (id, expires_at, changed) values (p_receipt, p_now + interval '1 day', 0) on conflict (id) do nothing;
+  if found then return null; end if;
+  return (select r.changed from leasehold.receipts r where r.id = p_receipt);
 end
 $function$;
 
@@ -902,21 +1181,35 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_recover(p_ids uuid[], p_payers uuid[]
 AS $function$
 declare
   v_count int;
+  v_locked uuid[];
   v_first_token bigint := (select w.first_token from leasehold.workers w where w.id = p_worker);
+  v_max_crashes int;
+  v_kinds jsonb;
 begin
-  with lost as materialized (
-    select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) as ran_out,
-           p.pays and j.attempts >= j.max_attempts as dies
-    from leasehold.inbox j cross join lateral (
-      select j.id = any(p_payers) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
-        and coalesce(j.lease_generation > v_first_token, false)) as pays) p
+  select q.max_crashes, q.kinds into strict v_max_crashes, v_kinds from leasehold.queues q where q.name = 'inbox';
+  v_locked := array(
+    select j.id from leasehold.inbox j
     where j.id = any(p_ids) and j.status = 'processing'
       and (j.lease_expires_at <= p_now
            or (j.claimed_by = any(p_dead) and exists ( -- and has not come back and claimed it since
              select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null))
            or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)))
     order by j.id
-    for update of j skip locked
+    for update of j skip locked);
+  with runs as materialized ( -- in a new snapshot: what was settled before the locks were won is not in process any more
+    select (array_agg(j.id order by j.seq))[1] as first, array_agg(j.id) as ids
+    from leasehold.inbox j cross join leasehold.queues q
+    where j.id = any(p_ids) and j.status = 'processing' and q.name = 'inbox'
+    group by j.partition_key, j.lease_generation, case when q."order" = 'none' then j.id end
+    having bool_and(j.id = any(v_locked))
+  ), lost as materialized (
+    select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) and not exists (
+             select 1 from leasehold.workers k
+             where k.id = j.claimed_by and (k.last_seen_at + k.ttl <= p_now or j.lease_generation < k.first_token)) as ran_out,
+           p.pays and j.crashes + 1 >= coalesce((v_kinds -> j.kind ->> 'maxCrashes')::int, v_max_crashes) as dies
+    from runs r join leasehold.inbox j on j.id = any(r.ids) cross join lateral (
+      select (j.id = any(p_payers) or j.id = r.first) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
+        and coalesce(j.lease_generation > v_first_token, false)) as pays) p
   ), given_back as (
     update leasehold.inbox j set
       status = case when l.dies then 'dead_letter'
@@ -965,37 +1258,43 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_redrive(p_ids uuid[], p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
- RETURNS SETOF uuid
+CREATE OR REPLACE FUNCTION leasehold.inbox_redrive(p_ids uuid[], p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
 AS $function$
 declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
+  v_held uuid[];
+  v_changed int := leasehold.inbox_receipt(p_receipt, v_now);
 begin
+  if v_changed is not null then return v_changed; end if;
   if (select q.is_strict from leasehold.queues q where q.name = 'inbox') then
-    perform leasehold.inbox_lock_slots(array(select j.partition_key from leasehold.inbox j where j.id = any(p_ids)));
+    perform leasehold.inbox_lock_slots(array(
+      select j.partition_key from leasehold.inbox j where j.id = any(p_ids)
+      union select a.partition_key from leasehold.inbox_archive a where a.id = any(p_ids) and a.status = 'dead_letter'));
   end if;
-  return query
-    with held as materialized (
-      select j.id, j.seq, j.status, j.in_line from leasehold.inbox j
-      where j.id = any(p_ids)
-        and (j.status = 'dead_letter' or (j.status in ('pending', 'scheduled') and j.available_at > v_now))
-      order by j.id for update
-    ), placed as materialized (
-      select o.id, nextval('leasehold.inbox_seq') as seq
-      from (select h.id from held h where h.status = 'dead_letter' and not h.in_line order by h.seq) o
-    )
-    update leasehold.inbox j set
-      status = case when j.status = 'scheduled' then 'scheduled' else 'pending' end,
-      seq = coalesce((select p.seq from placed p where p.id = j.id), j.seq),
-      finished_at = null, available_at = v_now,
-      attempts = case when j.status = 'dead_letter' then 0 else j.attempts end,
-      crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
-    from held h where j.id = h.id
-    returning j.id;
-  perform leasehold.wake_workers('inbox', array(select j.partition_bucket from leasehold.inbox j where j.id = any(p_ids)));
+  perform leasehold.inbox_restore(p_ids);
+  v_held := array(
+    select j.id from leasehold.inbox j
+    where j.id = any(p_ids)
+      and (j.status = 'dead_letter' or (j.status in ('pending', 'scheduled') and j.available_at > v_now))
+    order by j.id for update);
+  update leasehold.receipts r set changed = cardinality(v_held) where r.id = p_receipt;
+  with placed as materialized (
+    select o.id, nextval('leasehold.inbox_seq') as seq from (
+      select h.id from leasehold.inbox h where h.id = any(v_held) and h.status = 'dead_letter' and not h.in_line order by h.seq) o
+  )
+  update leasehold.inbox j set
+    status = case when j.status = 'scheduled' then 'scheduled' else 'pending' end,
+    seq = coalesce((select p.seq from placed p where p.id = j.id), j.seq),
+    finished_at = null, available_at = v_now,
+    attempts = case when j.status = 'dead_letter' then 0 else j.attempts end,
+    crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
+  where j.id = any(v_held);
+  perform leasehold.wake_workers('inbox', array(select distinct j.partition_bucket from leasehold.inbox j where j.id = any(v_held)));
+  return cardinality(v_held);
 end
 $function$;
 
@@ -1043,14 +1342,37 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_rest(p_retries integer, p_busy integer, p_due_ms bigint, p_token bigint, p_now timestamp with time zone, p_lease_ms bigint)
+CREATE OR REPLACE FUNCTION leasehold.inbox_rest(p_retries integer, p_busy integer, p_due_ms bigint, p_token bigint, p_now timestamp with time zone, p_lease_ms bigint, p_bytes integer DEFAULT 0, p_is_cut boolean DEFAULT false)
  RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, null::int, null::int,
+  select null::uuid, p_due_ms, null::text, null::jsonb, null::jsonb, null::text, null::int, p_retries, p_busy, p_bytes, p_is_cut::int,
     pg_catalog.date_part('epoch', p_now) * 1000, pg_catalog.date_part('epoch', p_now) * 1000 + p_lease_ms, p_token, null::float8, null::float8,
     null::text, null::text
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_restore(p_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_held uuid[] := array(
+    select a.id from leasehold.inbox_archive a where a.id = any(p_ids) and a.status = 'dead_letter' order by a.id for update);
+begin
+  if cardinality(v_held) = 0 then return; end if;
+  with back as (
+    delete from leasehold.inbox_archive a where a.id = any(v_held) and a.status = 'dead_letter' returning a.*
+  )
+  insert into leasehold.inbox (id, seq, lease_generation, available_at, created_at, finished_at, attempts, crashes, max_attempts, priority, status, kind,
+    partition_key, idempotency_key, last_error, headers, errors, payload, bytes)
+  select b.id, b.seq, b.lease_generation, b.available_at, b.created_at, b.finished_at, b.attempts, b.crashes, b.max_attempts, b.priority, 'dead_letter', b.kind,
+    b.partition_key, b.idempotency_key, b.last_error, b.headers, b.errors, b.payload, leasehold.text_bytes(b.payload, b.headers)
+  from back b;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.inbox_slot(p_key text)
@@ -1058,7 +1380,7 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_slot(p_key text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
-  select 1024 + (pg_catalog.hashtextextended(p_key, 1) & 1023)::int
+  select 1024 + (pg_catalog.hashtextextended(p_key, 1) & 127)::int
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.inbox_take_turns(p_buckets integer[], p_turns bigint[], p_takes boolean, p_remembers boolean, OUT foreign_buckets integer[], OUT new_turn bigint)
@@ -1081,6 +1403,32 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.inbox_try_buckets(p_buckets integer[], p_after text[], p_keys text[], p_floors bigint[], p_turns bigint[], p_has_later boolean, OUT asked integer[], OUT buckets integer[], OUT after text[], OUT keys text[], OUT floors bigint[], OUT turns bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  c_few constant int := 64;
+  v_class int := leasehold.lock_class('leasehold.inbox'::regclass);
+begin
+  asked := p_buckets;
+  if p_keys is not null then
+    select array_agg(k.bucket), array_agg(k.key), array_agg(k.floor), array_agg(k.turn) into buckets, keys, floors, turns
+    from unnest(p_buckets, p_keys, p_floors, p_turns) as k(bucket, key, floor, turn) where pg_try_advisory_xact_lock(v_class, k.bucket);
+    return;
+  end if;
+  if not p_has_later and cardinality(p_buckets) > c_few then
+    asked := array(select b from unnest(p_buckets) b where exists (select 1 from leasehold.inbox j where j.in_line and j.partition_bucket = b));
+  end if;
+  select array_agg(b.bucket), array_agg(coalesce(b.after, '')), array_agg(b.turn) into buckets, after, turns
+  from unnest(p_buckets, p_after, p_turns) as b(bucket, after, turn)
+  where case when b.bucket = any(asked) then pg_try_advisory_xact_lock(v_class, b.bucket) else false end;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_wake(p_jobs jsonb, p_now timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -1093,6 +1441,7 @@ declare
   v_job jsonb := p_jobs -> 0;
   v_key text := coalesce(v_job ->> 'partition_key', v_job ->> 'id');
 begin
+  if current_setting('leasehold.wake', true) in ('off', 'false') then return; end if;
   if jsonb_array_length(p_jobs) = 1 and v_key is not null and not v_job ?| array['available_at', 'delay_ms'] then
     perform leasehold.wake_workers('inbox', array[leasehold.bucket_of(v_key, 360)]);
     return;
@@ -1110,7 +1459,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after text[], p_keys text[], p_floors bigint[], p_limit integer, p_heads integer, p_run integer, p_retries integer, p_suspects integer, p_worker text, p_known bigint[], p_dead text[], p_now timestamp with time zone, OUT tids tid[], OUT run_starts integer[], OUT taken_buckets integer[], OUT taken_keys text[], OUT taken_full_to bigint[], OUT lost_buckets integer[], OUT lost_keys text[], OUT check_buckets integer[], OUT check_keys text[], OUT taken_to bigint[], OUT stop_keys text[], OUT retries_left integer, OUT busy integer, OUT due_ms bigint, OUT is_free boolean)
+CREATE OR REPLACE FUNCTION leasehold.inbox_walk(p_buckets integer[], p_after text[], p_keys text[], p_floors bigint[], p_limit integer, p_bytes bigint, p_heads integer, p_run integer, p_retries integer, p_suspects integer, p_worker text, p_known bigint[], p_kinds text[], p_dead text[], p_now timestamp with time zone, OUT tids tid[], OUT run_starts integer[], OUT taken_buckets integer[], OUT taken_keys text[], OUT taken_full_to bigint[], OUT lost_buckets integer[], OUT lost_keys text[], OUT check_buckets integer[], OUT check_keys text[], OUT taken_to bigint[], OUT stop_keys text[], OUT retries_left integer, OUT busy integer, OUT due_ms bigint, OUT is_free boolean, OUT bytes bigint, OUT is_cut boolean)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1126,24 +1475,24 @@ declare
   h record;
   c_heads no scroll cursor for
     with recursive walk as (
-      select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
-        (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+        (select false as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
          from leasehold.inbox j where p_keys is null and j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
          order by j.partition_key, j.seq limit 1)
         union all
-        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
          from leasehold.inbox j where p_keys is null and b.after <> '' and j.in_line and j.partition_bucket = b.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       union all
-      select w.nth, w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      select w.nth, w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from walk w cross join lateral (
-        (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+        (select w.wrapped as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
          from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
          order by j.partition_key, j.seq limit 1)
         union all
-        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
          from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
@@ -1151,15 +1500,15 @@ declare
     ), visited as (
       select * from walk
       union all
-      select null, k.bucket, '', false, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      select null, k.bucket, '', false, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(case when p_keys is not null then p_buckets end, p_keys, p_floors) as k(bucket, key, floor) cross join lateral (
-        select j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by from leasehold.inbox j
+        select j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by from leasehold.inbox j
         where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq > k.floor order by j.seq limit 1) n
     )
-    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_free, r.is_lost, r.is_clear,
+    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.bytes, r.is_busy, r.is_free, r.is_lost, r.is_clear,
            r.last_seq, case when r.is_full then r.last_seq end as full_to
     from visited w cross join lateral (
-      select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
+      select array_agg(s.tid) as tids, sum(s.bytes) as bytes, array_position(array_agg(s.is_ready), false) as broken_at,
              bool_or(s.is_busy) as is_busy, bool_and(s.is_free) as is_free, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
              count(*) = p_run + 1 as is_full, count(*) < p_run + 1 or exists (
                select 1 from leasehold.inbox_hot_keys k
@@ -1175,19 +1524,19 @@ declare
                      and b.seq > max(s.seq) and b.seq <= t.claimed_seq order by b.seq limit 201) b) c
                where t.partition_bucket = w.bucket), false) as is_clear
       from (
-        select j.ctid as tid, j.seq, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
-               j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
+        select j.ctid as tid, j.seq, j.bytes, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
+               j.status = 'pending' and j.available_at <= greatest(p_now, j.created_at) and (j.attempts = 0 or j.seq = w.seq) and (p_kinds is null or j.kind = any(p_kinds)) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
         from leasehold.inbox j
-        where not (w.status = 'pending' and w.available_at > p_now)  -- a key waits with its head, whatever is behind
+        where (w.status = 'pending' and w.available_at > p_now) is not true  -- a key waits with its head, whatever is behind
           and j.in_line and j.partition_bucket = w.bucket and j.partition_key = w.partition_key and j.seq >= w.seq
         order by j.seq limit p_run + 1
       ) s
     ) r
     limit p_heads;
 begin
-  retries_left := 0; busy := 0; is_free := true;
+  retries_left := 0; busy := 0; is_free := true; bytes := 0; is_cut := false;
   open c_heads;
   loop
     fetch c_heads into h;
@@ -1198,7 +1547,7 @@ begin
       lost_buckets := lost_buckets || h.bucket; lost_keys := lost_keys || h.partition_key;
     elsif h.status = 'processing' then
       if h.claimed_by is distinct from p_worker then busy := busy + 1; end if;
-    elsif h.status <> 'pending' or h.is_busy then
+    elsif h.status <> 'pending' or h.is_busy or h.kind <> all(p_kinds) then
       null;
     elsif h.available_at > p_now then
       v_due := least(v_due, h.available_at);
@@ -1215,18 +1564,37 @@ begin
         v_retries := v_retries + 1;
         if h.crashes >= 2 then v_suspects := v_suspects + 1; end if;
       end if;
-      run_starts := run_starts || (v_rows + 1);
+      if bytes + h.bytes > p_bytes then
+        is_cut := true; h.tids := leasehold.inbox_within_bytes(h.tids, p_bytes - bytes, v_rows = 0);
+        exit when h.tids is null;
+      end if;
+      bytes := bytes + h.bytes; run_starts := run_starts || (v_rows + 1);
       tids := tids || h.tids[1 : p_limit - v_rows];
       v_rows := cardinality(tids);
       is_free := is_free and h.is_free;
       taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to; taken_to := taken_to || h.last_seq;
-      exit when v_rows + v_maybe >= p_limit;
+      exit when is_cut or v_rows + v_maybe >= p_limit;
     end if;
   end loop;
   close c_heads;
   retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - v_suspects));
   due_ms := extract(epoch from v_due - p_now) * 1000;
-  if p_keys is null and (v_rows + v_maybe >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
+  if p_keys is null and (is_cut or v_rows + v_maybe >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_within_bytes(p_tids tid[], p_bytes bigint, p_takes_one boolean)
+ RETURNS tid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return (select array_agg(f.tid order by f.nth) from (
+    select t.tid, t.nth, sum(j.bytes) over (order by t.nth) as bytes
+    from unnest(p_tids) with ordinality t(tid, nth) join leasehold.inbox j on j.ctid = t.tid) f
+  where f.bytes <= p_bytes or (p_takes_one and f.nth = 1));
 end
 $function$;
 
@@ -1265,11 +1633,17 @@ declare
   v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
 begin
   execute format('create table %s (like %s including defaults including constraints)', v_part, v_parent);
+  execute format('alter table %s replica identity full', v_part);
   -- Nothing may settle into the rest between the move and the attach, or the attach is refused.
   execute format('lock table only %s in share update exclusive mode', v_parent);
   execute format('lock table %s in access exclusive mode', v_rest);
-  execute format('with moved as (delete from %s where finished_at >= %L and finished_at < %L returning *) '
-              || 'insert into %s select * from moved', v_rest, v_from, v_to, v_part);
+  if not exists (select 1 from leasehold.archive_cuts(p_queue) c where c.is_valid and p_day between c.first_day and c.last_day) then
+    if leasehold.count_archive_rest(p_queue) > 1000 then -- it has grown since the caller looked
+      raise exception '% has more than 1 000 rows', v_rest using errcode = '54000';
+    end if;
+    execute format('with moved as (delete from %s where finished_at >= %L and finished_at < %L returning *) '
+                || 'insert into %s select * from moved', v_rest, v_from, v_to, v_part);
+  end if;
   execute format('alter table %s attach partition %s for values from (%L) to (%L)', v_parent, v_part, v_from, v_to);
 end
 $function$;
@@ -1283,7 +1657,9 @@ CREATE OR REPLACE FUNCTION leasehold.make_archive_days(p_queue text, p_days inte
  SET lock_timeout TO '200ms'
 AS $function$
 declare
-  v_today date := (coalesce(p_now, now()) at time zone 'UTC')::date;
+  v_today date := (coalesce(leasehold.allowed_now(p_now), now()) at time zone 'UTC')::date;
+  v_rest text := format('%I.%I', 'leasehold', p_queue || '_archive_rest');
+  v_oldest date;
   v_day date;
   v_made int := 0;
 begin
@@ -1291,17 +1667,17 @@ begin
   if not found then
     raise exception 'queue % does not exist', p_queue using errcode = '42P01';
   end if;
-  for v_day in execute format(
-    'select $1 + n from generate_series(0, least($2, 60)) n union '
-    'select distinct (r.finished_at at time zone ''UTC'')::date from (select finished_at from %I.%I limit 10000) r order by 1',
-    'leasehold', p_queue || '_archive_rest') using v_today, p_days
+  if leasehold.count_archive_rest(p_queue) > 1000 then return 0; end if;
+  execute format('select (min(r.finished_at) at time zone ''UTC'')::date from %s r', v_rest) into v_oldest;
+  for v_day in select v_today + n from generate_series(0, least(p_days, 60)) n union select v_oldest where v_oldest is not null order by 1
   loop
+    exit when v_made > 0 and v_oldest is not null;
     if to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_day, '"_a"YYYYMMDD'))) is null then
       begin
         perform leasehold.make_archive_day(p_queue, v_day);
         v_made := v_made + 1;
-      exception when lock_not_available or duplicate_table or check_violation then
-        null; -- Somebody reads the archive or makes the same day; a later call looks again.
+      exception when lock_not_available or duplicate_table or check_violation or program_limit_exceeded then
+        null; -- Somebody reads the archive or makes the same day, or the rest has grown; a later call looks again.
       end;
     end if;
   end loop;
@@ -1349,6 +1725,22 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.refuse_older_library()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  v_revision int := (select v.revision from leasehold.schema_version v);
+begin
+  if coalesce(new.revision, 0) < v_revision then
+    raise exception 'the schema leasehold has revision %, migrated by a newer version of the library; this one has revision %', v_revision, coalesce(new.revision, 0)
+      using errcode = '55000', hint = 'Run the newer version. Nothing was changed.';
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.session_lock(p_worker text)
  RETURNS bigint
  LANGUAGE sql
@@ -1369,6 +1761,14 @@ AS $function$ -- without settings of its own, so that the planner puts it in pla
     when (p_owner).last_seen_at + (p_owner).ttl <= p_now then true
     else (p_owner).status = 'dead' and ((p_owner).left_at is not null or (p_owner).has_session and coalesce((p_owner).free_since <= p_now - p_grace_ms * interval '1 ms', false))
   end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.text_bytes(p_payload jsonb, p_headers jsonb)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select coalesce(pg_catalog.octet_length(p_payload::text), 4) + coalesce(pg_catalog.octet_length(p_headers::text), 2)
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.uuid_v7()
@@ -1405,7 +1805,7 @@ CREATE OR REPLACE FUNCTION leasehold.watch_workers(p_worker text, p_is_watcher b
  SET jit TO 'off'
 AS $function$
 declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
   v_free text[]; v_all int; v_marked text[]; v_next float8;
   v_restart boolean := not p_is_watcher;
 begin
@@ -1462,4 +1862,6 @@ $function$;
 
 -- Triggers
 
+CREATE TRIGGER inbox_plain BEFORE INSERT ON leasehold.inbox FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION leasehold.inbox_insert_row();
+CREATE TRIGGER migrations_of_older BEFORE INSERT OR UPDATE ON leasehold.migrations FOR EACH ROW EXECUTE FUNCTION leasehold.refuse_older_library();
 CREATE TRIGGER worker_lease_evict INSTEAD OF DELETE ON leasehold.worker_lease FOR EACH ROW EXECUTE FUNCTION leasehold.evict_worker();

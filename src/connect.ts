@@ -1,19 +1,28 @@
+import { checkDatabaseUrl } from "./adapters/database-url.js";
 import { readEnvironment } from "./adapters/environment.js";
-import { createPool, NodePostgres, type PostgresPool } from "./adapters/node-postgres.js";
-import { nodePostgresSessions } from "./adapters/node-postgres-session.js";
+import { NodePostgres, type PostgresPool } from "./adapters/node-postgres.js";
+import { nodePostgresSessions, type SessionSettings } from "./adapters/node-postgres-session.js";
+import { OwnPool } from "./adapters/own-pool.js";
+import { clientConfig } from "./adapters/pool-options.js";
+import { chosenLogger } from "./adapters/stderr-logger.js";
 import { systemClock } from "./adapters/system-clock.js";
 import { systemRandom } from "./adapters/system-random.js";
 import { systemSignals } from "./adapters/system-signals.js";
+import { checkPoolShape } from "./checked-pool.js";
+import { checkServer, type ServerRow } from "./checked-server.js";
 import { binder } from "./database/bind.js";
 import { GuardedDatabase } from "./database/guarded-database.js";
+import type { Library } from "./database/migration.js";
 import { checkSchemaName } from "./database/names.js";
 import { readServer } from "./database/statements.generated.js";
-import { InvalidOptionError, UnsupportedServerError } from "./errors.js";
+import { DatabaseUnavailableError, InvalidOptionError } from "./errors.js";
 import { createEvents } from "./events.js";
 import { Leasehold } from "./leasehold.js";
 import { type Logger, logEvents } from "./log-events.js";
 import { type MemberOptions, memberSettings } from "./membership/member-settings.js";
+import { type OptionNames, withKnownNames } from "./option-names.js";
 import type { Clock } from "./seams/clock.js";
+import type { Query } from "./seams/database.js";
 import type { ProcessSignals } from "./seams/process-signals.js";
 import type { Random } from "./seams/random.js";
 import type { Sessions } from "./seams/session.js";
@@ -29,84 +38,148 @@ export interface ConnectOptions extends MemberOptions {
   /** Where workers keep their sessions, if `url` leads through a pooler in transaction mode. */
   readonly directUrl?: string | undefined;
   readonly connectionsMax?: number;
-  /** Gets a line for everything worth one. pino, console and the like fit. */
-  readonly logger?: Logger;
+  /** How long each statement of lh.transaction and job.transaction may take; no limit when left out. */
+  readonly transactionStatementTimeoutMs?: number;
+  /** How long connect() tries to reach the server and to hear from it; 15 s. */
+  readonly connectLimitMs?: number;
+  /** Gets a line for everything worth one; pino, console and the like fit. Left out, warnings and errors go to stderr; false prints nothing. */
+  readonly logger?: Logger | false;
   /** For tests: other surroundings. */
   readonly clock?: Clock;
   readonly random?: Random;
   readonly sessions?: Sessions;
   readonly signals?: ProcessSignals;
+  readonly library?: Library;
 }
 
-const oldestServer = 14;
+const connectOptionNames: OptionNames<ConnectOptions> = Object.freeze({
+  url: true,
+  pool: true,
+  schema: true,
+  directUrl: true,
+  connectionsMax: true,
+  transactionStatementTimeoutMs: true,
+  connectLimitMs: true,
+  logger: true,
+  workerId: true,
+  region: true,
+  heartbeatMs: true,
+  ttlMs: true,
+  clock: true,
+  random: true,
+  sessions: true,
+  signals: true,
+  library: true,
+});
+
 const connectionsMin = 2;
 
 /** Connects, checks the server, and hands out the library. Nothing is written. */
 export async function connect(options: ConnectOptions = {}): Promise<Leasehold> {
+  withKnownNames("connect()", options, connectOptionNames);
+  const logger = chosenLogger(options.logger);
   const environment = readEnvironment();
   const schema = checkSchemaName(options.schema ?? environment.schema ?? defaults.schema);
-  const connectionsMax = wholeNumber("connectionsMax", options.connectionsMax, {
-    fallback: defaults.connectionsMax,
-    min: connectionsMin,
-    max: 1_000,
+  const connectLimitMs = wholeNumber("connectLimitMs", options.connectLimitMs, {
+    fallback: defaults.connectLimitMs,
+    min: 1,
+    max: defaults.connectLimitMsMax,
   });
-  checkPool(options.pool);
-  const url = options.url ?? environment.databaseUrl;
-  if (options.pool === undefined && (typeof url !== "string" || url === "")) {
-    throw new InvalidOptionError(
-      "url",
-      url,
-      "a PostgreSQL URL, such as postgres://user@host/database; or set DATABASE_URL, or pass a pool",
-    );
-  }
-  const events = createEvents((name, error) =>
-    options.logger?.error({ event: name, error }, "an event listener threw"),
-  );
-  if (options.logger !== undefined) logEvents(events, options.logger);
-  const pool = options.pool ?? createPool({ ...defaults, url: url ?? "", connectionsMax });
+  if (options.pool !== undefined) checkPoolShape(options.pool);
+  if (options.directUrl !== undefined && typeof options.directUrl !== "string")
+    throw new InvalidOptionError("directUrl", options.directUrl, "a PostgreSQL URL");
   const member = memberSettings(options, environment);
-  const driver = new NodePostgres(pool, options.pool === undefined, events);
-  const direct = options.directUrl ?? options.url ?? (options.pool === undefined ? url : undefined);
-  const config = direct === undefined ? options.pool?.options : { connectionString: direct };
+  const { pool, sessionConfig } = wayIn(options, environment.databaseUrl);
+  const events = createEvents((name, error) =>
+    logger?.error({ event: name, error }, "an event listener threw"),
+  );
+  if (logger !== null) logEvents(events, logger, options.logger === undefined ? "warn" : "debug");
+  const limits = { ...defaults, transactionStatementTimeoutMs: statementLimitMs(options) };
+  const driver = new NodePostgres(pool, limits, events);
+  const sessionSettings = {
+    ...defaults,
+    connectTimeoutMs: defaults.sessionTimeoutMs,
+    config: sessionConfig,
+  };
   const seams = {
     database: driver,
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
     events,
-    sessions:
-      options.sessions ??
-      nodePostgresSessions({
-        ...defaults,
-        connectTimeoutMs: defaults.sessionTimeoutMs,
-        config: config ?? {},
-      }),
+    sessions: options.sessions ?? nodePostgresSessions(sessionSettings),
     signals: options.signals ?? systemSignals,
+    ...(options.library === undefined ? {} : { library: options.library }),
   };
   const database = new GuardedDatabase(seams);
   try {
-    const [server] = await database.run(binder({ schema, queue: defaults.queue })(readServer, {}));
-    checkServer(server);
-    await driver.lookForPooler();
-    driver.needsExplicitIsolation = server?.isolation !== "read committed";
+    const query = binder({ schema, queue: defaults.queue })(readServer, {});
+    await within(connectLimitMs, getToKnow(driver, database, { ...query, timeoutMs: connectLimitMs }));
   } catch (error) {
-    await database.close();
+    await driver.abort();
     throw error;
   }
   return new Leasehold({ ...seams, database }, schema, member);
 }
 
-function checkServer(server: { readonly version: number; readonly datestyle: string } | undefined): void {
-  const version = server?.version ?? 0;
-  if (version < oldestServer * 10_000) {
-    throw new UnsupportedServerError(
-      `it is PostgreSQL ${Math.floor(version / 10_000)}, Leasehold needs ${oldestServer} or newer`,
+function statementLimitMs({ transactionStatementTimeoutMs: limitMs }: ConnectOptions): number | null {
+  if (limitMs === undefined) return defaults.transactionStatementTimeoutMs;
+  const max = defaults.transactionStatementTimeoutMsMax;
+  return wholeNumber("transactionStatementTimeoutMs", limitMs, { fallback: max, min: 1, max });
+}
+
+/** The pool, and how sessions reach the same server. Everything is checked before anything is sent. */
+function wayIn(
+  options: ConnectOptions,
+  databaseUrl: string | undefined,
+): { readonly pool: PostgresPool; readonly sessionConfig: SessionSettings["config"] } {
+  const connectionsMax = wholeNumber("connectionsMax", options.connectionsMax, {
+    fallback: defaults.connectionsMax,
+    min: connectionsMin,
+    max: 1_000,
+  });
+  const given = options.url === undefined ? undefined : checkDatabaseUrl("url", options.url);
+  const direct = options.directUrl === undefined ? given : checkDatabaseUrl("directUrl", options.directUrl);
+  if (options.pool !== undefined) {
+    checkPool(options.pool);
+    const sessionConfig =
+      direct === undefined ? clientConfig(options.pool.options ?? {}) : { connectionString: direct };
+    return { pool: options.pool, sessionConfig };
+  }
+  if (given === undefined && databaseUrl === undefined) {
+    throw new InvalidOptionError(
+      "url",
+      undefined,
+      "a PostgreSQL URL, such as postgres://user@host/database; or set DATABASE_URL, or pass a pool",
     );
   }
-  if (server?.datestyle.startsWith("ISO") !== true) {
-    const advice = "alter role ... set datestyle to 'ISO'";
-    throw new UnsupportedServerError(
-      `its datestyle is ${server?.datestyle}, which the driver can't read (${advice})`,
-    );
+  const url = given ?? checkDatabaseUrl("DATABASE_URL", databaseUrl);
+  const pool = new OwnPool({ ...defaults, url, connectionsMax });
+  return { pool, sessionConfig: { connectionString: direct ?? url } };
+}
+
+async function getToKnow(
+  driver: NodePostgres,
+  database: GuardedDatabase,
+  whoIsThere: Query<ServerRow>,
+): Promise<void> {
+  const [server] = await database.run(whoIsThere);
+  checkServer(server);
+  await driver.lookForPooler();
+  driver.needsExplicitIsolation = server?.isolation !== "read committed";
+}
+
+/** By the time of this machine, whatever clock a test has given: it is the network that is waited for. */
+async function within(limitMs: number, work: Promise<void>): Promise<void> {
+  const over = new AbortController();
+  const late = systemClock.sleep(limitMs, over.signal).then(() => {
+    const cause = new Error(`no answer within ${limitMs} ms, its connectLimitMs`);
+    throw new DatabaseUnavailableError("connect", false, { cause });
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    late.catch(() => {});
+    over.abort();
   }
 }
 

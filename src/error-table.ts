@@ -20,8 +20,8 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
   entry(
     "LH_INVALID_OPTION",
     "InvalidOptionError",
-    "an option of the wrong type or out of range",
-    "read the range in the message",
+    "an option of the wrong type, out of range, or of a name that is not known",
+    "read the range, or the nearest name, in the message",
   ),
   entry(
     "LH_INVALID_PAYLOAD",
@@ -51,7 +51,13 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
     "LH_QUEUE_MISMATCH",
     "QueueMismatchError",
     "a queue that exists with other settings",
-    "ask for the stored ones or leave the option out",
+    "ask for the stored ones, leave the option out, or call queue.change()",
+  ),
+  entry(
+    "LH_QUEUE_IN_USE",
+    "QueueInUseError",
+    "a queue that was to be dropped has live workers or jobs",
+    "stop the workers, let them drain it, or pass { force: true }",
   ),
   entry(
     "LH_RING_MISMATCH",
@@ -66,22 +72,46 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
     "call lh.migrate()",
   ),
   entry(
+    "LH_OUTDATED_LIBRARY",
+    "OutdatedLibraryError",
+    "the schema was migrated by a newer version of the library, and this one may not change it, or not work on it any more",
+    "run the newer version",
+  ),
+  entry(
     "LH_MIGRATION_FAILED",
     "MigrationError",
     "a migration could not run, for instance because a lock was not to be had in time",
     "call lh.migrate() again; it goes on where it stopped",
   ),
   entry(
+    "LH_MISSING_RIGHT",
+    "MissingRightError",
+    "lh.grant() by a role that may not create roles (CREATEROLE), while some of them do not exist",
+    "let an administrator create the roles named in the message, then call lh.grant() again",
+  ),
+  entry(
     "LH_UNSUPPORTED_SERVER",
     "UnsupportedServerError",
-    "a server older than PostgreSQL 14, or one that writes dates in another style than ISO",
-    "upgrade the server, or set datestyle to ISO for the role",
+    "a server older than PostgreSQL 14, or a setting of its role or database that the library can't work with",
+    "upgrade the server, or change the setting that the message names",
   ),
   entry(
     "LH_LEASE_LOST",
     "LeaseLostError",
     "the row is no longer this worker's under this token",
     "stop and write nothing more",
+  ),
+  entry(
+    "LH_ALREADY_COMPLETED",
+    "AlreadyCompletedError",
+    "a second job.transaction of an attempt, or a settle after the first",
+    "put all writes into one job.transaction, or use lh.transaction afterwards",
+  ),
+  entry(
+    "LH_INVALID_TX",
+    "InvalidTxError",
+    "a `tx` that has no query(text, values) with { rows }, is a pool, or has ended",
+    "pass a client in a transaction, or wrap what you have as docs/transactions.md shows",
   ),
   entry("LH_STALE_FENCE", "StaleFenceError", "a resource has seen a higher fence token", "roll back"),
   entry(
@@ -121,9 +151,15 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
     "stop what runs for the tenant",
   ),
   entry(
+    "LH_CONNECT_REFUSED",
+    "ConnectRefusedError",
+    "the server or the driver refused the login: password, role, database, settings or TLS",
+    "read the reason; correct the URL, the options of the pool, or the server",
+  ),
+  entry(
     "LH_DATABASE_UNAVAILABLE",
     "DatabaseUnavailableError",
-    "the connection could not be made or broke",
+    "the connection could not be made or broke, or no answer came in time",
     "repeat the call; a repeated enqueue should carry an idempotency key",
   ),
   entry(

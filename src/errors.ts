@@ -5,6 +5,8 @@
 
 export class LeaseholdError extends Error {
   readonly code: string;
+  /** Which of the jobs given to enqueueMany() is at fault, counted from 0. */
+  readonly jobIndex?: number;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -70,8 +72,25 @@ export class QueueMismatchError extends LeaseholdError {
   constructor(queue: string, differences: readonly string[]) {
     super(
       "LH_QUEUE_MISMATCH",
-      `The queue ${quoted(queue)} exists with other settings: ${differences.join("; ")}. Ask for the stored settings, or leave the option out.`,
+      `The queue ${quoted(queue)} exists with other settings: ${differences.join("; ")}. Ask for the stored settings, leave the option out, or change it with queue.change().`,
     );
+  }
+}
+
+/** A queue that can't be dropped, because somebody works on it or it has jobs. */
+export class QueueInUseError extends LeaseholdError {
+  readonly workers: readonly string[];
+
+  constructor(queue: string, workers: readonly string[], hasJobs: boolean) {
+    const reasons = [
+      ...(workers.length > 0 ? [`workers are alive on it (${workers.slice(0, 5).join(", ")})`] : []),
+      ...(hasJobs ? ["it has jobs that are not finished, or dead letters"] : []),
+    ];
+    super(
+      "LH_QUEUE_IN_USE",
+      `The queue ${quoted(queue)} was not dropped: ${reasons.join(", and ")}. Stop the workers and let them drain it, or discard its jobs; or pass { force: true } to lose them.`,
+    );
+    this.workers = workers;
   }
 }
 
@@ -94,10 +113,34 @@ export class NotMigratedError extends LeaseholdError {
   }
 }
 
+/** The schema was migrated by a newer version of the library, which this one can't follow. */
+export class OutdatedLibraryError extends LeaseholdError {
+  constructor(
+    schema: string,
+    { own, revision, oldest }: { readonly own: number; readonly revision: number; readonly oldest: number },
+    what: string,
+  ) {
+    super(
+      "LH_OUTDATED_LIBRARY",
+      `The schema ${quoted(schema)} has revision ${revision} and can be used from revision ${oldest} on; this version of the library has ${own} and can't ${what}. Run the version that migrated the schema, or a later one. Nothing was changed.`,
+    );
+  }
+}
+
 export class MigrationError extends LeaseholdError {
   /** `what` names the step and says why it failed. */
   constructor(what: string, options?: ErrorOptions) {
     super("LH_MIGRATION_FAILED", `The migration did not run: ${what}. What ran before it stays.`, options);
+  }
+}
+
+/** The role that we are connected as lacks a right. */
+export class MissingRightError extends LeaseholdError {
+  readonly right: string;
+
+  constructor(right: string, what: string, action: string) {
+    super("LH_MISSING_RIGHT", `The right ${right} is missing, so ${what}. Nothing was changed. ${action}.`);
+    this.right = right;
   }
 }
 
@@ -117,6 +160,29 @@ export class LeaseLostError extends LeaseholdError {
       `The lease on job ${jobId} under token ${fenceToken} is lost: it ran out or was taken over. Nothing of this attempt was settled.`,
     );
     this.jobId = jobId;
+  }
+}
+
+/** The attempt has completed its job before: by job.transaction, or by complete(). */
+export class AlreadyCompletedError extends LeaseholdError {
+  readonly jobId: string;
+
+  constructor(jobId: string) {
+    super(
+      "LH_ALREADY_COMPLETED",
+      `The job ${jobId} is completed already: job.transaction commits the completion with its writes, once. Nothing of this call was written. Put all writes into one job.transaction, or use lh.transaction for what comes after it.`,
+    );
+    this.jobId = jobId;
+  }
+}
+
+/** A `tx` that is not a transaction, or not one any more. */
+export class InvalidTxError extends LeaseholdError {
+  constructor(reason: string) {
+    super(
+      "LH_INVALID_TX",
+      `The tx can't be used: ${reason}. It must be an open transaction with query(text, values) that resolves with { rows }, such as a pg client after BEGIN; docs/transactions.md shows how to wrap others.`,
+    );
   }
 }
 
@@ -168,18 +234,40 @@ export class UnknownWorkerError extends LeaseholdError {
   }
 }
 
+/** The server, or the driver before it, refused the connection for a reason that waiting does not cure. */
+export class ConnectRefusedError extends LeaseholdError {
+  /** The server's reason; null when it was the driver's. */
+  readonly sqlState: string | null;
+
+  constructor(place: string, reason: string, options: ErrorOptions & { readonly sqlState: string | null }) {
+    const state = options.sqlState === null ? "" : ` (${options.sqlState})`;
+    super(
+      "LH_CONNECT_REFUSED",
+      `The connection as ${place} was refused${state}: ${reason}. Correct the URL, the options of the pool, or the server.`,
+      options,
+    );
+    this.sqlState = options.sqlState;
+  }
+}
+
 /** The database could not be reached, or the connection broke. */
 export class DatabaseUnavailableError extends LeaseholdError {
   /** True when the statement may have committed all the same. */
   readonly isAmbiguous: boolean;
 
-  constructor(statement: string, isAmbiguous: boolean, options?: ErrorOptions) {
-    const outcome = isAmbiguous
-      ? "Whether it committed is not known; the call may be repeated."
-      : "It did not run.";
+  constructor(
+    statement: string,
+    isAmbiguous: boolean,
+    options?: ErrorOptions & { readonly inTransaction?: boolean },
+  ) {
     const cause = options?.cause instanceof Error ? ` (${options.cause.message || options.cause.name})` : "";
     const what = statement.replace(/^lh_(.+)_[0-9a-f]{8}$/, "$1");
-    super("LH_DATABASE_UNAVAILABLE", `The database was lost during ${what}${cause}. ${outcome}`, options);
+    const unanswered = `No answer came from the database for ${what}${cause}.`;
+    let words = `The database could not be reached for ${what}${cause}. It did not run.`;
+    if (isAmbiguous) words = `${unanswered} Whether it committed is not known; the call may be repeated.`;
+    else if (options?.inTransaction === true)
+      words = `${unanswered} It may have run, but its transaction is not committed; the transaction may be repeated.`;
+    super("LH_DATABASE_UNAVAILABLE", words, options);
     this.isAmbiguous = isAmbiguous;
   }
 }

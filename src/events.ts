@@ -37,13 +37,21 @@ export interface EventMap {
     readonly attempt: number;
     readonly token: bigint;
   };
-  /** An attempt ended badly: what the handler threw, before it is settled. */
+  /** An attempt ended badly: what the handler threw, before it is settled. `outcome` is retry or dead_letter, which it is on the last attempt. */
   "job:failed": {
     readonly queue: string;
     readonly id: string;
     readonly kind: string;
     readonly attempt: number;
     readonly outcome: string;
+    readonly error: string;
+  };
+  /** A job became a dead letter by a settle of this process. Kind and attempt are null where the settle did not know them. */
+  "job:dead_lettered": {
+    readonly queue: string;
+    readonly id: string;
+    readonly kind: string | null;
+    readonly attempt: number | null;
     readonly error: string;
   };
   /** A handler did not come back after its signal was aborted; its slot was given to others. It may still be running. */
@@ -69,6 +77,23 @@ export interface EventMap {
     readonly why: string;
   };
   "worker:stopped": { readonly workerId: string; readonly queue: string; readonly isClean: boolean };
+  /**
+   * Claims or settles of this worker on a queue have failed `failures` times in a row, for a reason that is not the database's absence. It owns no buckets of the queue and claims nothing,
+   * until a probe works.
+   */
+  "worker:failing": {
+    readonly workerId: string;
+    readonly queue: string;
+    readonly what: "claim" | "settle";
+    readonly failures: number;
+    readonly error: unknown;
+  };
+  /** A probe has worked: it is back in the ring of the queue. */
+  "worker:recovered": {
+    readonly workerId: string;
+    readonly queue: string;
+    readonly what: "claim" | "settle";
+  };
   /** Another process has registered under this id; this one, of the generation given, gives way. */
   "worker:superseded": { readonly workerId: string; readonly generation: bigint };
   /** The elected watcher found that workers' sessions are gone and marked them dead. */
@@ -131,7 +156,7 @@ export interface EventMap {
   };
   /** hot() or the policy's measure() failed; what they said last goes on to count. */
   "tenants:unlisted": { readonly supervisor: string; readonly error: unknown };
-  /** A worker has registered again and again within a short time. */
+  /** A worker was started again and again within a short time. Evictions and lost sessions do not count. */
   "worker:looping": { readonly workerId: string; readonly generation: bigint; readonly restarts: number };
   /** Housekeeping finished a round (only the process that was elected says so). */
   "housekeeping:finished": {
@@ -139,12 +164,24 @@ export interface EventMap {
     readonly workersMarked: readonly string[];
     readonly removed: number;
   };
-  /** Finished rows went to the rest partition because their day was missing; the next housekeeping round sorts them in. */
+  /** Dead letters were in the queue for longer than `deadLetterRetentionMs` and were moved to the archive, or deleted where the queue keeps none. */
+  "dead_letters:archived": { readonly queue: string; readonly rows: number };
+  /** Finished rows went to the rest partition because their day was missing; a housekeeping round sorts them in while they are few. `rows` is counted up to 1 001. */
   "archive:strayed": { readonly queue: string; readonly rows: number };
+  /** Housekeeping found due jobs of a kind that no live worker of the queue has a handler for. `jobs` of those it looked at. */
+  "kind:unhandled": { readonly queue: string; readonly kind: string; readonly jobs: number };
+  /** migrate() did nothing, because the schema has a higher revision than this library's own: a newer version migrated it. */
+  "migration:skipped": { readonly schema: string; readonly revision: number; readonly own: number };
+  /** The schema has been migrated to a revision that this library can't work on; its worker drains and stops. */
+  "library:outdated": { readonly queue: string; readonly workerId: string; readonly error: string };
   /** A migration was applied. `queue` is empty for migrations of the schema. */
   "migration:applied": { readonly id: number; readonly name: string; readonly queue: string };
   /** A database call failed in a way that repeating can cure, and is repeated. */
   "database:retried": { readonly statement: string; readonly tries: number; readonly reason: string };
+  /** So many calls in a row failed that the database counts as lost; told once, until it is back. */
+  "database:lost": { readonly reason: string };
+  /** The first answer after that: how long it was lost, and how many calls failed meanwhile. */
+  "database:regained": { readonly lostMs: number; readonly retries: number };
   /** Named prepared statements do not work here (a pooler in transaction mode); unnamed ones are used from now on. */
   "statements:unnamed": { readonly reason: string };
   /** An idle connection broke; the pool replaces it. */

@@ -1,24 +1,27 @@
 import { type Binder, binder } from "./database/bind.js";
+import { type DropQueueOptions, dropQueue, dropQueueOptionNames } from "./database/drop-queue.js";
+import { grant } from "./database/grant.js";
 import type { GuardedDatabase } from "./database/guarded-database.js";
-import { migrate, step } from "./database/migrate.js";
-import { grants } from "./database/migrations.generated.js";
-import { checkQueueName, withNames } from "./database/names.js";
-import { listQueues } from "./database/statements.generated.js";
+import { migrate } from "./database/migrate.js";
+import type { Library } from "./database/migration.js";
+import { checkName, checkQueueName } from "./database/names.js";
 import { InvalidOptionError, WorkerStateError } from "./errors.js";
 import type { EventName, Events, Listener } from "./events.js";
-import type { MemberSettings } from "./membership/member-settings.js";
+import { checkedEventName } from "./log-events.js";
+import { checkedWorkerId, type MemberSettings } from "./membership/member-settings.js";
 import { Membership } from "./membership/membership.js";
 import { ringOf } from "./membership/owned-buckets.js";
 import type { Ring } from "./membership/ring.js";
 import { type AuditReport, auditQueues } from "./operate/audit.js";
 import { evict, isLiveOn, listWorkers, type WorkerRow } from "./operate/workers.js";
+import { withKnownNames } from "./option-names.js";
 import { StopOnSignal } from "./runtime/stop-on-signal.js";
 import type { Clock } from "./seams/clock.js";
 import type { Tx } from "./seams/database.js";
 import type { ProcessSignals } from "./seams/process-signals.js";
 import type { Random } from "./seams/random.js";
 import type { Sessions } from "./seams/session.js";
-import { defaults, version } from "./settings.js";
+import { asFunction, defaults, version } from "./settings.js";
 import { fence, once } from "./work/fence.js";
 import { checkedHandlers, type Handlers } from "./work/handlers.js";
 import { type HousekeepingReport, housekeep } from "./work/housekeeping.js";
@@ -26,7 +29,7 @@ import { jobIds } from "./work/job-id.js";
 import { openQueue } from "./work/open-queue.js";
 import { Queue } from "./work/queue.js";
 import type { QueueSeams } from "./work/queue-seams.js";
-import type { QueueOptions } from "./work/queue-settings.js";
+import { type QueueOptions, queueOptionNames } from "./work/queue-settings.js";
 import type { JobTypes } from "./work/typed-jobs.js";
 import { Worker } from "./work/worker.js";
 import { type WorkerOptions, workerSettings } from "./work/worker-settings.js";
@@ -38,6 +41,8 @@ export interface LeaseholdSeams {
   readonly events: Events;
   readonly sessions: Sessions;
   readonly signals: ProcessSignals;
+  /** Another version's SQL, for tests. */
+  readonly library?: Library;
 }
 
 /** What the other entries of the package need of a connection. */
@@ -89,7 +94,7 @@ export class Leasehold {
 
   /** Subscribes to an event of src/events.ts; returns what ends the subscription. */
   on<N extends EventName>(name: N, listener: Listener<N>): () => void {
-    return this.#seams.events.on(name, listener);
+    return this.#seams.events.on(checkedEventName(name), asFunction("listener", listener));
   }
 
   /** Brings the schema up to date; safe when many processes start at once. Returns how many migrations ran. */
@@ -99,13 +104,7 @@ export class Leasehold {
 
   /** Creates the least-privilege roles <schema>_producer, _worker, _viewer and _operator, and gives them their rights. */
   async grant(): Promise<void> {
-    const queues = await this.#seams.database.run(this.#bind(listQueues, {}));
-    const names = { schema: this.schema, queue: defaults.queue };
-    await step(this.#seams, names, "the grants", async (tx) => {
-      await tx.query(withNames(grants.schema, names));
-      for (const queue of queues)
-        await tx.query(withNames(grants.queue, { schema: this.schema, queue: queue.name }));
-    });
+    await grant(this.#seams, this.schema);
   }
 
   /** Opens a queue: creates it when an order is given and it does not exist, else checks that the settings agree. */
@@ -113,16 +112,26 @@ export class Leasehold {
     name: string,
     options: QueueOptions = {},
   ): Promise<Queue<J>> {
-    return new Queue<J>(await this.#open(checkQueueName(name), options));
+    const checked = withKnownNames("lh.queue()", options, queueOptionNames);
+    return new Queue<J>(await this.#open(checkQueueName(name), checked));
   }
 
-  /** A worker on a queue, one for each queue and process. It does nothing until start(). */
+  /** Drops a queue with its jobs, archive and functions. Refused while it has jobs or live workers, unless `force` is given. */
+  async dropQueue(name: string, options: DropQueueOptions = {}): Promise<void> {
+    const names = { schema: this.schema, queue: checkName("queue", name) };
+    await dropQueue(this.#seams, names, withKnownNames("lh.dropQueue()", options, dropQueueOptionNames));
+  }
+
+  /**
+   * A worker on a queue, one for each queue and process. It does nothing until start(). The kinds and payloads are those of the queue's type (NoInfer: the
+   * handlers do not add to it), or any when it has none.
+   */
   worker<J extends JobTypes = Record<string, unknown>>(
     queue: string | Queue<J>,
-    handlers: Handlers<J>,
+    handlers: Handlers<NoInfer<J>>,
     options: WorkerOptions = {},
   ): Worker {
-    const name = checkQueueName(typeof queue === "string" ? queue : queue.name);
+    const name = checkQueueName(typeof queue === "object" && queue !== null ? queue.name : queue);
     const settings = workerSettings(options);
     const kinds = checkedHandlers(handlers, settings.handlerTimeoutMs);
     const before = this.#workers.get(name);
@@ -149,7 +158,7 @@ export class Leasehold {
 
   /** Marks a worker dead: its buckets move and its rows are taken over. One that lives registers again by itself. */
   async evict(workerId: string): Promise<void> {
-    await evict({ ...this.#seams, bind: this.#bind }, workerId);
+    await evict({ ...this.#seams, bind: this.#bind }, checkedWorkerId(workerId));
   }
 
   /** Who owns which bucket of a queue, as a worker that looked now would see it. */
@@ -163,7 +172,7 @@ export class Leasehold {
 
   /** Runs work in one transaction on a connection of ours. */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return await this.#seams.database.transaction(work);
+    return await this.#seams.database.transaction(asFunction("work", work));
   }
 
   /** One round of housekeeping, if no other process is at it. */
@@ -178,12 +187,12 @@ export class Leasehold {
 
   /** Throws StaleFenceError when the resource has seen a higher token. Call it first in the transaction that writes. */
   async fence(tx: Tx, resource: string, token: bigint): Promise<void> {
-    await fence(this.#bind, tx, resource, token);
+    await fence({ bind: this.#bind, clock: this.#seams.clock }, tx, resource, token);
   }
 
   /** False when this handler has handled the message before. */
   async once(tx: Tx, handler: string, messageId: string): Promise<boolean> {
-    return await once(this.#bind, tx, handler, messageId);
+    return await once({ bind: this.#bind, clock: this.#seams.clock }, tx, handler, messageId);
   }
 
   /** Drains the workers and supervisors of this process and ends its connections. */

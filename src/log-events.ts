@@ -1,4 +1,6 @@
+import { DatabaseUnavailableError, InvalidOptionError } from "./errors.js";
 import type { EventMap, EventName, Events } from "./events.js";
+import { nearestName } from "./nearest-name.js";
 
 /** What pino, console and most others already are. */
 export interface Logger {
@@ -8,8 +10,13 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
+type Level = keyof Logger;
+
 type Words = {
-  readonly [N in EventName]: readonly ["debug" | "info" | "warn" | "error", (event: EventMap[N]) => string];
+  readonly [N in EventName]: readonly [
+    Level | ((event: EventMap[N]) => Level),
+    (event: EventMap[N]) => string,
+  ];
 };
 
 /** The wording of every log line. */
@@ -21,8 +28,14 @@ const words: Words = {
   "lease:lost": ["warn", (e) => `the lease on ${e.id} under token ${e.token} was lost (${e.during})`],
   "job:started": ["debug", (e) => `${e.kind} ${e.id} of ${e.partitionKey} started, attempt ${e.attempt}`],
   "job:failed": [
-    "warn",
+    // The last attempt is told as a dead letter, when that is written.
+    (e) => (e.outcome === "dead_letter" ? "debug" : "warn"),
     (e) => `${e.kind} ${e.id} failed in attempt ${e.attempt} (${e.outcome}): ${e.error}`,
+  ],
+  "job:dead_lettered": [
+    "error",
+    (e) =>
+      `${e.kind === null ? "" : `${e.kind} `}${e.id} is a dead letter of ${e.queue}${e.attempt === null ? "" : ` after attempt ${e.attempt}`}: ${e.error}`,
   ],
   "job:stuck": [
     "error",
@@ -47,6 +60,12 @@ const words: Words = {
     (e) =>
       `another process runs as ${e.workerId} and has replaced generation ${e.generation}; give each its own WORKER_ID`,
   ],
+  "worker:failing": [
+    "error",
+    (e) =>
+      `${e.workerId} gives up its buckets of ${e.queue}: its last ${e.failures} ${e.what}s failed: ${e.error}`,
+  ],
+  "worker:recovered": ["info", (e) => `${e.workerId} is back on ${e.queue}: a ${e.what} worked`],
   "workers:lost": ["warn", (e) => `lost: ${e.workerIds.join(", ")}; their keys move`],
   "ring:changed": [
     "info",
@@ -58,7 +77,10 @@ const words: Words = {
   "session:opened": ["debug", (e) => `${e.workerId} has a session${e.isLocked ? " and its lock" : ""}`],
   "session:lost": ["warn", (e) => `${e.workerId} lost its session: ${e.reason}`],
   "wake:unavailable": ["warn", (e) => `notifications do not arrive, polling instead: ${e.reason}`],
-  "activity:failed": ["warn", (e) => `${e.activity} failed (${e.failures}), trying again: ${e.error}`],
+  "activity:failed": [
+    (e) => (isWorthALine(e.failures) && !(e.error instanceof DatabaseUnavailableError) ? "warn" : "debug"),
+    (e) => `${e.activity} failed (${e.failures}), trying again: ${e.error}`,
+  ],
   "tenant:started": ["info", (e) => `${e.workerId} runs ${e.tenant} under token ${e.token}`],
   "tenant:stopped": [
     "info",
@@ -83,34 +105,78 @@ const words: Words = {
   "worker:looping": [
     "error",
     (e) =>
-      `${e.workerId} has registered ${e.restarts} times within minutes (generation ${e.generation}); look at its logs`,
+      `${e.workerId} was started ${e.restarts} times within minutes (generation ${e.generation}); look at its logs`,
   ],
   "housekeeping:finished": [
-    "debug",
-    (e) => `housekeeping: ${e.queues} queue(s), ${e.removed} row(s) removed`,
+    (e) => (e.workersMarked.length > 0 ? "warn" : "debug"),
+    (e) =>
+      `housekeeping: ${e.queues} queue(s), ${e.removed} row(s) removed${e.workersMarked.length > 0 ? `; lost by TTL: ${e.workersMarked.join(", ")}` : ""}`,
+  ],
+  "dead_letters:archived": [
+    "info",
+    (e) => `${e.rows} old dead letter(s) of ${e.queue} were moved to the archive`,
   ],
   "archive:strayed": [
     "warn",
     (e) => `${e.rows} finished row(s) of ${e.queue} had no archive day and wait in the rest`,
   ],
+  "kind:unhandled": [
+    "warn",
+    (e) => `no live worker of ${e.queue} has a handler for the kind ${e.kind}: ${e.jobs} job(s) wait`,
+  ],
+  "migration:skipped": [
+    "info",
+    (event) =>
+      `the schema ${event.schema} has revision ${event.revision}; this version (${event.own}) leaves it as it is`,
+  ],
+  "library:outdated": ["error", (event) => `the worker on ${event.queue} stops: ${event.error}`],
   "migration:applied": [
     "info",
     (e) => `applied migration ${e.id} ${e.name}${e.queue === "" ? "" : ` to ${e.queue}`}`,
   ],
-  "database:retried": ["warn", (e) => `${e.statement} is tried again (${e.tries}): ${e.reason}`],
+  "database:lost": ["error", (e) => `the database is lost, trying on: ${e.reason}`],
+  "database:regained": [
+    "warn",
+    (e) => `the database is back after ${(e.lostMs / 1_000).toFixed(1)} s and ${e.retries} retries`,
+  ],
+  "database:retried": ["debug", (e) => `${e.statement} is tried again (${e.tries}): ${e.reason}`],
   "statements:unnamed": [
     "warn",
     (e) => `named statements do not work on this connection, using unnamed ones: ${e.reason}`,
   ],
-  "connection:lost": ["warn", (e) => `an idle connection broke: ${e.reason}`],
+  "connection:lost": ["debug", (e) => `an idle connection broke: ${e.reason}`],
 };
 
-/** Turns events into log lines. */
-export function logEvents(events: Events, logger: Logger): void {
-  for (const name of Object.keys(words) as EventName[]) subscribe(events, logger, name);
+/** Raises InvalidOptionError for an event that there is not. */
+export function checkedEventName<N extends EventName>(name: N): N {
+  if (typeof name === "string" && Object.hasOwn(words, name)) return name;
+  const nearest = nearestName(String(name), Object.keys(words));
+  const advice = nearest === null ? "the type EventMap lists them" : `did you mean ${nearest}?`;
+  throw new InvalidOptionError("event", name, `the name of an event (${advice})`);
 }
 
-function subscribe<N extends EventName>(events: Events, logger: Logger, name: N): void {
+const levels: readonly Level[] = ["debug", "info", "warn", "error"];
+
+/** Turns events of a level and above into log lines. What is below is not listened to: making it costs something for every job. */
+export function logEvents(events: Events, logger: Logger, least: Level = "debug"): void {
+  const wanted = new Set(levels.slice(levels.indexOf(least)));
+  for (const name of Object.keys(words) as EventName[]) subscribe(events, name, { logger, wanted });
+}
+
+function subscribe<N extends EventName>(
+  events: Events,
+  name: N,
+  { logger, wanted }: { readonly logger: Logger; readonly wanted: ReadonlySet<Level> },
+): void {
   const [level, say] = words[name];
-  events.on(name, (event) => logger[level]({ event: name, ...event }, say(event)));
+  if (typeof level === "string" && !wanted.has(level)) return;
+  events.on(name, (event) => {
+    const chosen = typeof level === "function" ? level(event) : level;
+    if (wanted.has(chosen)) logger[chosen]({ event: name, ...event }, say(event));
+  });
+}
+
+/** The first failure of a loop, the tenth, the hundredth: a loop that fails for hours is not a line a second. */
+function isWorthALine(failures: number): boolean {
+  return Number.isInteger(Math.log10(failures));
 }

@@ -9,6 +9,7 @@ import { housekeepIfDue } from "./work/housekeeping.js";
 export { NotOwnerError, TenantEndedError } from "./errors.js";
 export type { TenantMetrics } from "./tenants/metrics.js";
 export type { ActiveWorker } from "./tenants/ownership.js";
+export { ownsTenant } from "./tenants/owns-tenant.js";
 export type { PolicyOptions, TenantActivity } from "./tenants/policy.js";
 export type { RunningTenant, SupervisorState, TenantSupervisor } from "./tenants/supervisor.js";
 export type { DispatchOptions, DispatchProgress, FanOutOptions, TaskResult } from "./tenants/task-result.js";

@@ -40,6 +40,11 @@ function parseMigration(file: TextFile): ParsedMigration {
       `${file.path}:1: an order belongs to a queue, write "--! scope: queue" or drop the order`,
     );
   }
+  if (/^[^-\n]*\bon all (functions|routines|tables|sequences) in schema\b/im.test(file.text)) {
+    throw new Error(
+      `${file.path}:1: changes rights on all of the schema, which costs every queue a write for each queue; name the objects`,
+    );
+  }
   return { id: Number(digits), name, scope, order, sql: file.text };
 }
 

@@ -1,3 +1,4 @@
+import { qualifyServerCalls } from "./server-calls.js";
 import {
   errorAtLine,
   errorAtOffset,
@@ -37,7 +38,7 @@ function parseBlock(block: StatementBlock): ParsedStatement {
     if (token.kind === "line-comment") return { isCode: true, text: "" };
     // A comment separates words, so it leaves a space behind.
     if (token.kind === "block-comment") return { isCode: true, text: " " };
-    return { isCode: true, text: numberParameters(block, token, casts) };
+    return { isCode: true, text: qualifyServerCalls(numberParameters(block, token, casts)) };
   });
   const text = oneStatement(block, joinPieces(pieces));
   if (text === "") {

@@ -1,3 +1,4 @@
+import { objectNames } from "./object-names.js";
 import type { ParsedMigration } from "./parse-migrations.js";
 import type { ParsedStatement } from "./parse-statements.js";
 import { camelCase } from "./sql-types.js";
@@ -38,9 +39,10 @@ export interface Grants {
 }
 
 export function renderMigrations(migrations: readonly ParsedMigration[], grants: Grants): string {
+  const objects = objectNames(migrations);
   return [
     `${HEADER}`,
-    'import type { Migration } from "./migration.js";',
+    'import type { CreatedNames, Library, Migration } from "./migration.js";',
     "",
     "export const migrations: readonly Migration[] = [",
     ...migrations.map(renderMigration),
@@ -51,7 +53,23 @@ export function renderMigrations(migrations: readonly ParsedMigration[], grants:
     `  queue: ${templateLiteral(grants.queue)},`,
     "};",
     "",
+    "/** What the migrations create: names of the schema's own objects, and what follows a queue's name in those of a queue. */",
+    "export const created: CreatedNames = {",
+    `  schema: ${JSON.stringify(objects.schema)},`,
+    `  queue: ${JSON.stringify(objects.queue)},`,
+    "};",
+    "",
   ].join("\n");
+}
+
+export function renderLibrary({
+  revision,
+  oldest,
+}: {
+  readonly revision: number;
+  readonly oldest: number;
+}): string {
+  return `\nexport const library: Library = { revision: ${revision}, oldest: ${oldest}, migrations };\n`;
 }
 
 function renderMigration({ id, name, scope, order, sql }: ParsedMigration): string {

@@ -22,8 +22,8 @@ end
 $$;
 
 grant usage on schema leasehold to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
-grant select on leasehold.migrations, leasehold.queues to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
-grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, int)
+grant select on leasehold.migrations, leasehold.schema_version, leasehold.queues to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
+grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, int), leasehold.uuid_v7()
   to leasehold_producer, leasehold_worker, leasehold_operator;
 
 grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, leasehold.receipts, leasehold.handled,
@@ -35,7 +35,8 @@ grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jso
   leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.refuse_claim(text, bigint, boolean), leasehold.over_budget(int[], int[], int, int),
   leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
-  leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text), leasehold.wake_workers(text, int[]),
+  leasehold.cut_archive_rest(text, int, timestamptz), leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text),
+  leasehold.failing_since(jsonb, jsonb, timestamptz), leasehold.wake_workers(text, int[]), leasehold.allowed_now(timestamptz),
   leasehold.watch_workers(text, boolean, float8, timestamptz), leasehold.tenant_is_lost(text, leasehold.workers, float8, timestamptz),
   leasehold.predecessors_of(leasehold.workers, text, boolean, float8, timestamptz) to leasehold_worker;
 
@@ -43,7 +44,8 @@ grant select on leasehold.workers, leasehold.worker_lease, leasehold.dedupe, lea
   leasehold.tenant_leases, leasehold.samples to leasehold_viewer, leasehold_operator;
 grant execute on function leasehold.bucket_of(text, int) to leasehold_viewer;
 grant update (paused_at) on leasehold.queues to leasehold_operator;
+grant select, insert, update on leasehold.receipts to leasehold_operator;
 grant delete on leasehold.worker_lease to leasehold_operator;
 grant update (status, left_at) on leasehold.workers to leasehold_operator;
-grant execute on function leasehold.evict_worker(), leasehold.wake_workers(text, int[])
+grant execute on function leasehold.evict_worker(), leasehold.wake_workers(text, int[]), leasehold.allowed_now(timestamptz)
   to leasehold_operator;

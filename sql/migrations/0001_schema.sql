@@ -22,10 +22,10 @@
 -- Locks are taken in this order: enqueue slots, bucket locks (try only, never waited for), job rows by id, everything else.
 -- The claim waits for nobody: what is locked is skipped.
 --
--- Clock: the database's. Functions take an optional `now` which is null in production; tests and the simulation set it.
+-- Clock: the database's. Functions take an optional `now` which is null in production; tests and the simulation set it (allowed_now).
 -- Names: `leasehold` and `inbox` in these files are replaced by the real schema and queue when a statement is bound.
 --
--- Tables here: queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
+-- Tables here: migrations and schema_version (made by migrate() itself), queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
 -- Tables of each queue (0003): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys and inbox_turns (0005).
 
 create sequence if not exists leasehold.lease_tokens;
@@ -42,6 +42,13 @@ create table if not exists leasehold.queues (
   paused_at timestamptz,
   created_at timestamptz not null default now()
 );
+-- How often a job may fail, and how often it may take its worker with it; counted apart, because an outage downstream repeats errors and not crashes. `kinds` has the policy of a kind where it
+-- differs: {"receipt.send": {"maxAttempts": 3, "maxCrashes": 2}}. The check keeps out what a claim could not read as a number.
+alter table leasehold.queues add column if not exists max_attempts int not null default 12 check (max_attempts between 1 and 1000);
+alter table leasehold.queues add column if not exists max_crashes int not null default 5 check (max_crashes between 1 and 1000);
+alter table leasehold.queues add column if not exists kinds jsonb not null default '{}' constraint kinds_are_policies check (
+  jsonb_typeof(kinds) = 'object' and not jsonb_path_exists(kinds, 'strict $.* ? (@.type() != "object")')
+  and not jsonb_path_exists(kinds, 'strict $.*.* ? (@.type() != "number" || @ < 1 || @ > 1000 || @ != @.floor())'));
 
 create table if not exists leasehold.workers (
   id text primary key,
@@ -75,11 +82,13 @@ create table if not exists leasehold.dedupe (
 );
 create index if not exists dedupe_expiry on leasehold.dedupe (expires_at);
 
--- One row per enqueue call of a queue that keeps no archive, so that a call sent again is known to have committed.
+-- One row per enqueue call of a queue that keeps no archive, so that a call sent again is known to have committed; and one per batch of a redrive or
+-- discard, with the number of rows that it changed.
 create table if not exists leasehold.receipts (
   id uuid primary key,
   expires_at timestamptz not null
 );
+alter table leasehold.receipts add column if not exists changed int;
 create index if not exists receipts_expiry on leasehold.receipts (expires_at);
 
 -- The receiver's own dedupe: lh.once(tx, handler, messageId).
@@ -91,12 +100,14 @@ create table if not exists leasehold.handled (
 );
 create index if not exists handled_age on leasehold.handled (handled_at);
 
--- The highest fence token that a resource has seen: lh.fence(tx, resource, token).
+-- The highest fence token that a resource has seen: lh.fence(tx, resource, token). seen_at is at most a day behind, so that an index on it does not cost every
+-- fenced write. Housekeeping removes what was not seen for 30 days: a lower token is then older than that, and no attempt lasts longer than 7 days.
 create table if not exists leasehold.fences (
   resource text collate "C" primary key,
   token bigint not null,
   seen_at timestamptz not null default now()
 );
+create index if not exists fences_age on leasehold.fences (seen_at);
 
 create table if not exists leasehold.tenant_leases (
   tenant text collate "C" primary key,
@@ -113,6 +124,23 @@ create table if not exists leasehold.samples (
   counts jsonb not null,
   primary key (queue, taken_at)
 );
+
+-- A library that is older than the schema must not put its functions over the newer ones. It records each file that it has run in the transaction of the file, and here that is
+-- refused, also for a library that does not know of revisions.
+create or replace function leasehold.refuse_older_library() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_revision int := (select v.revision from leasehold.schema_version v);
+begin
+  if coalesce(new.revision, 0) < v_revision then
+    raise exception 'the schema leasehold has revision %, migrated by a newer version of the library; this one has revision %', v_revision, coalesce(new.revision, 0)
+      using errcode = '55000', hint = 'Run the newer version. Nothing was changed.';
+  end if;
+  return new;
+end
+$$;
+create or replace trigger migrations_of_older before insert or update on leasehold.migrations
+  for each row execute function leasehold.refuse_older_library();
 
 -- A UUIDv7 on every supported version: 48 bits of milliseconds, then chance. The library makes its own ids; this is the
 -- default for rows written by plain SQL. Bits 52 and 53 turn the version nibble of gen_random_uuid() from 4 into 7.
@@ -138,6 +166,13 @@ language sql immutable strict parallel safe as $$
     * (1 + 0.25 * (pg_catalog.hashtextextended(p_id::text, p_attempts) & 1023) / 1024.0))
 $$;
 
+-- The size of a payload and its headers as text. Numbers make jsonb small and text large: [1e131000] has 131 003 bytes. Without settings of its own, so that
+-- the planner inlines it.
+create or replace function leasehold.text_bytes(p_payload jsonb, p_headers jsonb) returns int
+language sql immutable parallel safe as $$
+  select coalesce(pg_catalog.octet_length(p_payload::text), 4) + coalesce(pg_catalog.octet_length(p_headers::text), 2)
+$$;
+
 -- A history of attempts, newest last, at most ten long.
 create or replace function leasehold.with_error(p_errors jsonb, p_entry jsonb) returns jsonb
 language sql immutable parallel safe as $$
@@ -146,10 +181,26 @@ language sql immutable parallel safe as $$
 $$;
 
 -- The first half of a lock key that belongs to one queue: the table's oid, shifted into the range of int4. Bucket locks
--- use second halves 0 to 1023, enqueue slots of strict queues 1024 to 2047.
+-- use second halves 0 to 1023, enqueue slots of strict queues 1024 to 1151.
 create or replace function leasehold.lock_class(p_table regclass) returns int
 language sql immutable strict parallel safe as $$
   select (p_table::oid::bigint - 2147483648)::int
+$$;
+
+-- The time that a caller has set instead of the clock's, for functions that run as their owner. Only those who could do it all by themselves may set one: the owner of the
+-- schema, its members, and superusers; a granted role could make the owner drop its archive. Strict, so that it is not called while no time is given. SECURITY DEFINER
+-- hides the caller from current_user: what counts is the role that the session has taken, or who has logged in.
+create or replace function leasehold.allowed_now(p_now timestamptz) returns timestamptz
+language plpgsql stable strict set search_path = pg_catalog, pg_temp as $$
+declare
+  v_role name := coalesce(nullif(current_setting('role'), 'none')::name, session_user);
+begin
+  if not pg_has_role(v_role, (select n.nspowner from pg_namespace n where n.nspname = 'leasehold'), 'usage') then
+    raise exception 'the role % may not set the time of this call', v_role
+      using errcode = '42501', hint = 'Leave "now" out. Only the owner of the schema leasehold may set it, for tests.';
+  end if;
+  return p_now;
+end
 $$;
 
 -- A claim must see what committed just before it won its bucket locks; a snapshot taken earlier (repeatable read) would not.

@@ -3,8 +3,8 @@
 -- Enqueue. One text parameter holding JSON is the only form that every driver and ORM passes through unharmed:
 --   { "jobs": [ { "id", "kind", "payload", "headers", "partition_key", "priority", "max_attempts", "available_at",
 --                 "delay_ms", "idempotency_key", "earlier" } ],
---     "once": boolean, "resend": boolean, "quiet": boolean, "receipt": uuid, "lock_timeout_ms": int, "now": timestamptz }
--- Only kind is required. `once` says that the call has idempotency keys; `resend` that its jobs may be in the database already. Answers
+--     "once": boolean, "resend": boolean, "quiet": boolean, "wake": boolean, "receipt": uuid, "lock_timeout_ms": int, "now": timestamptz }
+-- Only kind is required. A job without `max_attempts` gets those of its kind's policy, or of the queue. `now` is for tests, and for the owner of the schema alone. `once` says that the call has idempotency keys; `resend` that its jobs may be in the database already. Answers
 -- one row per job, in the order given: its id, or the id of the job that already answers for its idempotency key. A caller who made all
 -- ids and has no idempotency keys knows the answer; with `quiet` he gets none.
 --
@@ -12,7 +12,11 @@
 -- snapshot taken after the insert: an id that could be inserted either never was, or was deleted by a commit that this snapshot sees. Where
 -- there is none, each call leaves a receipt, and a job names the receipts of its earlier sends.
 --
--- A worker that asked to be woken for a bucket of these rows is told (0010), also for rows that fall due within a few seconds.
+-- A worker that asked to be woken for a bucket of these rows is told (0010), also for rows that fall due within a few seconds. A transaction that is to be prepared (PREPARE TRANSACTION) must not
+-- notify: `"wake": false`, or `set local leasehold.wake = off`, leaves the rows to the next poll.
+--
+-- Every way in makes sure that its transaction has its id before it draws `seq`: a claim can then tell by ids which transactions may still bring a lower place. The draw is evaluated above the
+-- sort, so places follow the order of the jobs.
 --
 -- Runs as its owner, so that a producer needs no right on the table and can read nothing of it.
 -- Locks: in strict queues advisory slots in ascending order; then dedupe rows in the order of their keys; then it inserts.
@@ -24,13 +28,15 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 declare
   v_request jsonb := p_request::jsonb;
   v_jobs jsonb := v_request -> 'jobs';
-  v_now timestamptz := coalesce((v_request ->> 'now')::timestamptz, clock_timestamp());
+  v_now timestamptz := coalesce(leasehold.allowed_now((v_request ->> 'now')::timestamptz), clock_timestamp());
   v_once boolean := coalesce((v_request ->> 'once')::boolean,
     exists (select 1 from jsonb_array_elements(v_jobs) j where j ? 'idempotency_key'));
   v_resend boolean := coalesce((v_request ->> 'resend')::boolean, false);
+  v_wakes boolean := coalesce((v_request ->> 'wake')::boolean, true);
   v_queue leasehold.queues;
   v_own uuid;  -- the receipt of this call, when no earlier send of it has committed
 begin
+  perform pg_current_xact_id();
   select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
   if v_request ? 'lock_timeout_ms' then
     perform set_config('lock_timeout', v_request ->> 'lock_timeout_ms', true);
@@ -51,21 +57,22 @@ begin
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
     end if;
-    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
+    if v_wakes and exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
     return;
   end if;
   if (v_request ->> 'quiet')::boolean then
     insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
-                                 created_at)
+                                 created_at, bytes, seq)
     select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
-           coalesce(g.priority, 0), coalesce(g.max_attempts, 5), d.available_at,
-           case when d.available_at > v_now then 'scheduled' else 'pending' end, v_now
+           coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), d.available_at,
+           case when d.available_at > v_now then 'scheduled' else 'pending' end, v_now, leasehold.text_bytes(g.payload, g.headers),
+           nextval('leasehold.inbox_seq')
     from rows from (jsonb_to_recordset(v_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
            priority int, max_attempts int, available_at timestamptz, delay_ms float8)) with ordinality
            as g(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
     cross join lateral (select coalesce(g.available_at, v_now + g.delay_ms * interval '1 ms', v_now) as available_at) d
     order by g.n;
-    if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
+    if v_wakes and exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
     return;
   end if;
   return query
@@ -77,14 +84,15 @@ begin
              as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms, n)
     ), written as (
       insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
-                                   created_at)
+                                   created_at, bytes, seq)
       select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
-             coalesce(g.priority, 0), coalesce(g.max_attempts, 5), g.available_at,
-             case when g.available_at > v_now then 'scheduled' else 'pending' end, v_now
+             coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), g.available_at,
+             case when g.available_at > v_now then 'scheduled' else 'pending' end, v_now, leasehold.text_bytes(g.payload, g.headers),
+             nextval('leasehold.inbox_seq')
       from given g order by g.n
     )
     select g.n::int, g.id, false from given g order by g.n;
-  if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
+  if v_wakes and exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then perform leasehold.inbox_wake(v_jobs, v_now); end if;
 end
 $$;
 
@@ -97,6 +105,7 @@ declare
   v_job jsonb := p_jobs -> 0;
   v_key text := coalesce(v_job ->> 'partition_key', v_job ->> 'id');
 begin
+  if current_setting('leasehold.wake', true) in ('off', 'false') then return; end if;
   if jsonb_array_length(p_jobs) = 1 and v_key is not null and not v_job ?| array['available_at', 'delay_ms'] then
     perform leasehold.wake_workers('inbox', array[leasehold.bucket_of(v_key, 360 /* buckets */)]);
     return;
@@ -122,7 +131,10 @@ create or replace function leasehold.inbox_insert_once(p_jobs jsonb, p_now times
 returns table (n int, id uuid, duplicate boolean)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
+declare
+  v_queue leasehold.queues;
 begin
+  select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
   return query
     with given as materialized (
       select j.n, coalesce(j.id, leasehold.uuid_v7()) as id, j.kind, j.payload, j.headers, j.partition_key, j.priority,
@@ -149,10 +161,12 @@ begin
       select g.*, a.job_id from given g left join answered a on a.idempotency_key = g.idempotency_key
     ), written as (
       insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
-                                   created_at, idempotency_key)
+                                   created_at, idempotency_key, bytes, seq)
       select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
-             coalesce(g.priority, 0), coalesce(g.max_attempts, 5), g.available_at,
-             case when g.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key
+             coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), g.available_at,
+             case when g.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key,
+             leasehold.text_bytes(g.payload, g.headers),
+             nextval('leasehold.inbox_seq')
       from decided g
       where (g.job_id is null or g.job_id = g.id)
         and not exists (select 1 from leasehold.receipts r where r.id = any(g.earlier) and r.id is distinct from p_own)
@@ -162,3 +176,51 @@ begin
     select g.n::int, coalesce(g.job_id, g.id), g.job_id is not null and g.job_id <> g.id from decided g order by g.n;
 end
 $$;
+
+-- A plain `insert into leasehold.inbox`, by hand or by an ORM, works as enqueue does: kind, key, payload and attempts have defaults, a row for later is scheduled, a row whose idempotency key is answered already
+-- is left out without an error, and workers are woken. Rows that bring their place come from enqueue, which pays for a test of null and nothing else.
+-- A row with attempts keeps its state: a retry waits as `pending`.
+-- Locks: as enqueue, but row by row, so that two statements which bring the same keys in opposite orders can deadlock.
+create or replace function leasehold.inbox_insert_row() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_queue leasehold.queues;
+begin
+  perform pg_current_xact_id();
+  select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
+  new.id := coalesce(new.id, leasehold.uuid_v7());
+  new.kind := coalesce(new.kind, 'job');
+  new.payload := coalesce(new.payload, 'null');
+  new.partition_key := coalesce(new.partition_key, new.id::text);
+  new.max_attempts := coalesce(new.max_attempts, (v_queue.kinds -> new.kind ->> 'maxAttempts')::int, v_queue.max_attempts);
+  if new.status = 'pending' and new.attempts = 0 and new.available_at > v_now then new.status := 'scheduled'; end if;
+  if v_queue.is_strict then perform leasehold.inbox_lock_slots(array[new.partition_key]); end if;
+  if new.idempotency_key is not null
+     and leasehold.inbox_answering(new.idempotency_key, new.id, v_now, v_now + v_queue.dedupe_window) <> new.id then
+    return null;
+  end if;
+  new.bytes := leasehold.text_bytes(new.payload, new.headers);
+  new.seq := nextval('leasehold.inbox_seq');
+  if exists (select 1 from leasehold.workers w where w.wake_wish ? 'inbox' and w.status = 'alive') then
+    perform leasehold.inbox_wake(jsonb_build_array(jsonb_build_object('id', new.id, 'partition_key', new.partition_key)
+      || case when new.status = 'scheduled' then jsonb_build_object('available_at', new.available_at) else '{}' end), v_now);
+  end if;
+  return new;
+end
+$$;
+
+-- The job that answers for an idempotency key: the given one, or an earlier one. The same rule as in inbox_insert_once.
+create or replace function leasehold.inbox_answering(p_key text, p_id uuid, p_now timestamptz, p_expires_at timestamptz) returns uuid
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  insert into leasehold.dedupe as d (queue, idempotency_key, job_id, expires_at) values ('inbox', p_key, p_id, p_expires_at)
+  on conflict (queue, idempotency_key) do update set
+    (job_id, expires_at) = (
+      select case when k.answers then d.job_id else excluded.job_id end, case when k.answers then d.expires_at else excluded.expires_at end
+      from (select d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id) as answers) k)
+  returning d.job_id
+$$;
+
+alter table leasehold.inbox alter column seq drop default, alter column max_attempts drop default;
+create or replace trigger inbox_plain before insert on leasehold.inbox
+  for each row when (new.seq is null) execute function leasehold.inbox_insert_row();

@@ -43,6 +43,8 @@ alter table leasehold.inbox_turns set (vacuum_truncate = off);
 -- No row of the bucket with a higher seq has ever been in process. Rows that were claimed before this was kept may have any seq.
 alter table leasehold.inbox_turns add column if not exists claimed_seq bigint not null default 9223372036854775807;
 alter table leasehold.inbox_turns alter column claimed_seq set default 0;
+-- Where the last claim stopped that came from a caller who remembers nothing; the next such claim begins behind it.
+alter table leasehold.inbox_turns add column if not exists hand_key text collate "C";
 
 -- What one pass finds, before anything is locked: rows to take, run after run (run_starts says where in tids each begins), keys whose lost rows have to be
 -- given back first, and keys that have to be checked. Stops by itself when p_limit rows have been found or p_heads keys visited; then stop_keys tells
@@ -52,16 +54,21 @@ alter table leasehold.inbox_turns alter column claimed_seq set default 0;
 -- Of heads with attempts behind them at most p_retries are taken, and at most p_suspects that crashed their worker twice or more; retries_left counts those left out that
 -- would be taken if there were more free slots. busy counts keys at work elsewhere, due_ms is when the first retry falls due.
 --
+-- At most p_bytes of payloads and headers are taken, but for the first row; is_cut says that this kept it from taking more. bytes is what was looked at for what it takes, and a little more.
+--
 -- is_free: none of the rows has ever been locked or written by anybody since it was inserted or given back.
+--
+-- Only rows of p_kinds are taken (null: of any kind); a row of another kind blocks its key like one that is not due.
 --
 -- With p_keys it visits these keys and no others, each from beyond p_floors: entries of finished rows that no vacuum may remove are not walked over again.
 drop function if exists leasehold.inbox_walk(int[], text[], int, int, int, text, bigint[], text[], timestamptz);
 drop function if exists leasehold.inbox_walk(int[], text[], int, int, int, int, int, text, bigint[], text[], timestamptz);
 drop function if exists leasehold.inbox_walk(int[], text[], text[], bigint[], int, int, int, int, int, text, bigint[], text[], timestamptz);
-create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_keys text[], p_floors bigint[], p_limit int, p_heads int, p_run int,
-  p_retries int, p_suspects int, p_worker text, p_known bigint[], p_dead text[], p_now timestamptz, out tids tid[], out run_starts int[], out taken_buckets int[],
+drop function if exists leasehold.inbox_walk(int[], text[], text[], bigint[], int, bigint, int, int, int, int, text, bigint[], text[], timestamptz);
+create or replace function leasehold.inbox_walk(p_buckets int[], p_after text[], p_keys text[], p_floors bigint[], p_limit int, p_bytes bigint, p_heads int, p_run int,
+  p_retries int, p_suspects int, p_worker text, p_known bigint[], p_kinds text[], p_dead text[], p_now timestamptz, out tids tid[], out run_starts int[], out taken_buckets int[],
   out taken_keys text[], out taken_full_to bigint[], out lost_buckets int[], out lost_keys text[], out check_buckets int[], out check_keys text[],
-  out taken_to bigint[], out stop_keys text[], out retries_left int, out busy int, out due_ms bigint, out is_free boolean)
+  out taken_to bigint[], out stop_keys text[], out retries_left int, out busy int, out due_ms bigint, out is_free boolean, out bytes bigint, out is_cut boolean)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
@@ -71,24 +78,24 @@ declare
   h record;
   c_heads no scroll cursor for
     with recursive walk as (
-      select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
-        (select false as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+        (select false as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
          from leasehold.inbox j where p_keys is null and j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
          order by j.partition_key, j.seq limit 1)
         union all
-        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
          from leasehold.inbox j where p_keys is null and b.after <> '' and j.in_line and j.partition_bucket = b.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       union all
-      select w.nth, w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      select w.nth, w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from walk w cross join lateral (
-        (select w.wrapped as wrapped, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+        (select w.wrapped as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
          from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
          order by j.partition_key, j.seq limit 1)
         union all
-        (select true, j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by
+        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
          from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
@@ -96,15 +103,15 @@ declare
     ), visited as (
       select * from walk
       union all
-      select null, k.bucket, '', false, n.partition_key, n.seq, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
+      select null, k.bucket, '', false, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(case when p_keys is not null then p_buckets end, p_keys, p_floors) as k(bucket, key, floor) cross join lateral (
-        select j.partition_key, j.seq, j.attempts, j.crashes, j.status, j.available_at, j.claimed_by from leasehold.inbox j
+        select j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by from leasehold.inbox j
         where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq > k.floor order by j.seq limit 1) n
     )
-    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.is_busy, r.is_free, r.is_lost, r.is_clear,
+    select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.bytes, r.is_busy, r.is_free, r.is_lost, r.is_clear,
            r.last_seq, case when r.is_full then r.last_seq end as full_to
     from visited w cross join lateral (
-      select array_agg(s.tid) as tids, array_position(array_agg(s.is_ready), false) as broken_at,
+      select array_agg(s.tid) as tids, sum(s.bytes) as bytes, array_position(array_agg(s.is_ready), false) as broken_at,
              bool_or(s.is_busy) as is_busy, bool_and(s.is_free) as is_free, bool_or(s.is_lost) as is_lost, max(s.seq) as last_seq,
              count(*) = p_run + 1 as is_full, count(*) < p_run + 1 or exists (
                select 1 from leasehold.inbox_hot_keys k
@@ -120,19 +127,19 @@ declare
                      and b.seq > max(s.seq) and b.seq <= t.claimed_seq order by b.seq limit 201) b) c
                where t.partition_bucket = w.bucket), false) as is_clear
       from (
-        select j.ctid as tid, j.seq, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
-               j.status = 'pending' and j.available_at <= p_now and (j.attempts = 0 or j.seq = w.seq) as is_ready,
+        select j.ctid as tid, j.seq, j.bytes, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
+               j.status = 'pending' and j.available_at <= greatest(p_now, j.created_at) and (j.attempts = 0 or j.seq = w.seq) and (p_kinds is null or j.kind = any(p_kinds)) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
         from leasehold.inbox j
-        where not (w.status = 'pending' and w.available_at > p_now)  -- a key waits with its head, whatever is behind
+        where (w.status = 'pending' and w.available_at > p_now) is not true  -- a key waits with its head, whatever is behind
           and j.in_line and j.partition_bucket = w.bucket and j.partition_key = w.partition_key and j.seq >= w.seq
         order by j.seq limit p_run + 1
       ) s
     ) r
     limit p_heads;
 begin
-  retries_left := 0; busy := 0; is_free := true;
+  retries_left := 0; busy := 0; is_free := true; bytes := 0; is_cut := false;
   open c_heads;
   loop
     fetch c_heads into h;
@@ -143,7 +150,7 @@ begin
       lost_buckets := lost_buckets || h.bucket; lost_keys := lost_keys || h.partition_key;
     elsif h.status = 'processing' then
       if h.claimed_by is distinct from p_worker then busy := busy + 1; end if;
-    elsif h.status <> 'pending' or h.is_busy then
+    elsif h.status <> 'pending' or h.is_busy or h.kind <> all(p_kinds) then
       null;
     elsif h.available_at > p_now then
       v_due := least(v_due, h.available_at);
@@ -160,18 +167,33 @@ begin
         v_retries := v_retries + 1;
         if h.crashes >= 2 then v_suspects := v_suspects + 1; end if;
       end if;
-      run_starts := run_starts || (v_rows + 1);
+      if bytes + h.bytes > p_bytes then
+        is_cut := true; h.tids := leasehold.inbox_within_bytes(h.tids, p_bytes - bytes, v_rows = 0);
+        exit when h.tids is null;
+      end if;
+      bytes := bytes + h.bytes; run_starts := run_starts || (v_rows + 1);
       tids := tids || h.tids[1 : p_limit - v_rows];
       v_rows := cardinality(tids);
       is_free := is_free and h.is_free;
       taken_buckets := taken_buckets || h.bucket; taken_keys := taken_keys || h.partition_key; taken_full_to := taken_full_to || h.full_to; taken_to := taken_to || h.last_seq;
-      exit when v_rows + v_maybe >= p_limit;
+      exit when is_cut or v_rows + v_maybe >= p_limit;
     end if;
   end loop;
   close c_heads;
   retries_left := retries_left + least(v_suspects_out, greatest(0, p_suspects - v_suspects));
   due_ms := extract(epoch from v_due - p_now) * 1000;
-  if p_keys is null and (v_rows + v_maybe >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
+  if p_keys is null and (is_cut or v_rows + v_maybe >= p_limit or v_heads >= p_heads) then stop_keys := v_last; end if;
+end
+$$;
+
+-- The first rows of a run that have no more than these bytes together; null when there is none. The first row of a claim is taken whatever its size (p_takes_one).
+create or replace function leasehold.inbox_within_bytes(p_tids tid[], p_bytes bigint, p_takes_one boolean) returns tid[]
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+begin
+  return (select array_agg(f.tid order by f.nth) from (
+    select t.tid, t.nth, sum(j.bytes) over (order by t.nth) as bytes
+    from unnest(p_tids) with ordinality t(tid, nth) join leasehold.inbox j on j.ctid = t.tid) f
+  where f.bytes <= p_bytes or (p_takes_one and f.nth = 1));
 end
 $$;
 

@@ -28,6 +28,3 @@ begin
     using jsonb_build_object('jobs', v_jobs)::text;
 end
 $$;
-
--- Functions are open to everybody by default; ours are for the roles of sql/grants alone.
-revoke all on all functions in schema leasehold from public;

@@ -4,7 +4,8 @@
 --
 --   register   upsert; the generation rises, so an older process of the same id finds out that it was replaced, and then can't register again: the
 --              row has another incarnation
---   beat       every heartbeat, only under one's own generation and while not marked dead
+--   beat       every heartbeat, only under one's own generation and while not marked dead. It also starts the grace of a free session again
+--   fail       a worker whose claims or settles of a queue always fail says so in `failing` and is in no ring of that queue until one works again
 --   leave      draining at once (out of every ring), dead with left_at when nothing is in hand any more
 --   mark       dead: not seen for its TTL (whoever lists the members marks), session gone (watch_workers), or evicted by a person
 --
@@ -14,10 +15,13 @@
 -- Notifications: leasehold_ring tells that membership changed; worker_channel(id) tells one worker that a queue has rows for it.
 
 alter table leasehold.workers add column if not exists queues text[] not null default '{}';      -- what it works on
+alter table leasehold.workers add column if not exists failing jsonb not null default '{}';           -- queues that it can't work on now: {queue: {what, reason, since}}
 alter table leasehold.workers add column if not exists has_session boolean not null default false; -- it holds its session lock
 alter table leasehold.workers add column if not exists is_watcher boolean not null default false; -- it was elected to look after sessions
 alter table leasehold.workers add column if not exists incarnation text;                          -- which process of this id it is: drawn when it starts
 alter table leasehold.workers add column if not exists first_token bigint;                        -- drawn at its first beat: what earlier processes of this id claimed has a lower one
+alter table leasehold.workers add column if not exists starts bigint not null default 1;             -- processes that had this id; a process that registers again is the same one
+alter table leasehold.workers add column if not exists kinds jsonb not null default '{}';        -- queue -> the kinds that it has handlers for; all, where the queue is missing
 alter table leasehold.workers add column if not exists left_at timestamptz;                       -- it left in good order, with nothing in hand
 
 -- Which ring spreads the buckets of a queue. Stored, so that all workers agree.
@@ -42,6 +46,13 @@ language sql immutable strict parallel safe set search_path = pg_catalog, pg_tem
   select hashtextextended('leasehold ' || p_worker, 3)
 $$;
 
+-- What a worker says of its failing queues, with the time since when each of them fails.
+create or replace function leasehold.failing_since(p_before jsonb, p_failing jsonb, p_now timestamptz) returns jsonb
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_object_agg(e.key, e.value || jsonb_build_object('since', coalesce(p_before -> e.key -> 'since', to_jsonb(p_now)))), '{}')
+  from jsonb_each(p_failing) e
+$$;
+
 -- Tells the workers that asked for it in these buckets of a queue. wake_wish holds, per queue, a text of 0 and 1, one for each bucket.
 -- Beyond twenty buckets the notification names none, and the worker looks at all of its own.
 create or replace function leasehold.wake_workers(p_queue text, p_buckets int[]) returns void
@@ -58,14 +69,14 @@ $$;
 
 -- One look of the watcher, in its own session. Whoever is not the watcher yet tries to become it: that is a session-level lock, held until
 -- the session ends. Writes free_since for workers whose session lock is free, takes it back when it is held again, and marks dead
--- those that were free for the grace. The grace starts again for all when the watcher is new or has just reconnected, and while more than half of
+-- those that were free for the grace. A beat sets free_since to its own time: a process that beats lives, whatever its session does, and its answer tells it to open another. The grace starts again for all when the watcher is new or has just reconnected, and while more than half of
 -- the fleet is free at once, which is what a restarted server looks like. Then only the TTL counts.
 -- Locks: worker rows in the order of their ids, skip locked. Session locks are tried and given back at once, never waited for.
 create or replace function leasehold.watch_workers(p_worker text, p_is_watcher boolean, p_grace_ms float8, p_now timestamptz)
 returns table (is_watcher boolean, marked text[], next_ms float8)
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
   v_free text[]; v_all int; v_marked text[]; v_next float8;
   v_restart boolean := not p_is_watcher;
 begin
@@ -116,5 +127,3 @@ $$;
 
 create or replace trigger worker_lease_evict instead of delete on leasehold.worker_lease
   for each row execute function leasehold.evict_worker();
-
-revoke all on all functions in schema leasehold from public;

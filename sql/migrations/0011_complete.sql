@@ -79,7 +79,7 @@ create or replace function leasehold.inbox_archive_done(p_worker text, p_ids uui
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
   v_count int;
 begin
   with gone as (
@@ -99,5 +99,3 @@ begin
   return v_count;
 end
 $$;
-
-revoke all on all functions in schema leasehold from public;

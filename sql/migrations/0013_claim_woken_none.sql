@@ -6,8 +6,11 @@
 -- p_run and p_turns are of no use here.
 
 drop function if exists leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[]);
+drop function if exists leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[], bigint);
+drop function if exists leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[], bigint, bigint);
 create or replace function leasehold.inbox_claim_woken(p_worker text, p_buckets int[], p_limit int, p_run int, p_lease_ms bigint,
-  p_now timestamptz, p_turns bigint[], p_generation bigint default null)
+  p_now timestamptz, p_turns bigint[], p_generation bigint default null, p_bytes bigint default 8388608,
+  p_kinds text[] default null)
 returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
   attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
   lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
@@ -15,22 +18,22 @@ language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = for
 set enable_bitmapscan = off set enable_sort = off set jit = off set lock_timeout = '100ms' as $$
 #variable_conflict use_column
 declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
   w record;
 begin
-  select array_agg(l.tid) as tids, (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
+  select array_agg(l.tid) as tids, coalesce(sum(l.bytes), 0) as bytes, (select q.paused_at is null from leasehold.queues q where q.name = 'inbox')
          and not exists (select 1 from leasehold.workers k where k.id = p_worker and (k.generation <> p_generation or k.status = 'dead' and k.left_at is null)) as is_plain
   into w
   from (
-    select r.tid from unnest(p_buckets) b(bucket) cross join lateral (
-      select j.ctid as tid from leasehold.inbox j
-      where j.in_line and j.partition_bucket = b.bucket and j.available_at <= v_now and j.status = 'pending' and j.attempts = 0
+    select r.tid, r.bytes from unnest(p_buckets) b(bucket) cross join lateral (
+      select j.ctid as tid, j.bytes from leasehold.inbox j
+      where j.in_line and j.partition_bucket = b.bucket and j.available_at <= greatest(v_now, j.created_at) and (p_kinds is null or j.kind = any(p_kinds)) and j.status = 'pending' and j.attempts = 0
       order by j.priority, j.available_at, j.seq limit p_limit for update skip locked) r
     limit p_limit
   ) l;
-  if not w.is_plain then kind := 'look'; return next; return; end if;
+  if not w.is_plain or w.bytes > p_bytes then kind := 'look'; return next; return; end if;
   -- What is said besides jobs, as inbox_rest says it.
-  attempts := 0; crashes := 0; seq := leasehold.inbox_next_due(p_buckets, v_now);
+  attempts := 0; crashes := 0; max_attempts := w.bytes::int; seq := leasehold.inbox_next_due(p_buckets, v_now);
   if w.tids is null then return next; return; end if;
   lease_generation := nextval('leasehold.lease_tokens');
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
@@ -45,5 +48,3 @@ begin
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
 end
 $$;
-
-revoke all on all functions in schema leasehold from public;

@@ -26,6 +26,8 @@ alter table leasehold.tenant_leases set (fillfactor = 50);
 
 -- Since when it has been alive without a break: a process that was marked dead and came back counts as new.
 alter table leasehold.workers add column if not exists alive_since timestamptz not null default now();
+-- When it last registered after a life that did not end in good order: it crashed, was not seen, or was evicted.
+alter table leasehold.workers add column if not exists lost_at timestamptz;
 -- Earlier processes of this id that were not known to be gone when their id was taken: incarnation -> until when, in seconds, it may still believe in its leases.
 alter table leasehold.workers add column if not exists predecessors jsonb not null default '{}';
 
@@ -50,5 +52,3 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
          else jsonb_build_object((p_row).incarnation, extract(epoch from least((p_row).last_seen_at + (p_row).ttl,
            case when (p_row).has_session and p_has_session then p_now + p_grace_ms * interval '1 ms' end))) end
 $$;
-
-revoke all on all functions in schema leasehold from public;

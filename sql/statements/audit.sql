@@ -16,9 +16,9 @@ with t as materialized (
 ), drawn as materialized (
   select case when s.is_called then s.last_value else s.last_value - 1 end as token from leasehold.lease_tokens s
 ), odd as materialized (
-  select j.id, j.partition_key, j.partition_bucket, j.seq, j.priority, j.available_at, j.status, j.claimed_by, j.lease_generation, j.lease_expires_at, j.attempts, j.max_attempts, j.finished_at
+  select j.id, j.partition_key, j.partition_bucket, j.seq, j.priority, j.available_at, j.status, j.claimed_by, j.lease_generation, j.lease_expires_at, j.attempts, j.crashes, j.max_attempts, j.finished_at
   from leasehold.inbox j cross join drawn d cross join queue q
-  where j.status = 'processing' or j.claimed_by is not null or j.lease_expires_at is not null or j.attempts > j.max_attempts or j.lease_generation > d.token
+  where j.status = 'processing' or j.claimed_by is not null or j.lease_expires_at is not null or j.attempts - j.crashes > j.max_attempts or j.crashes > j.attempts or j.lease_generation > d.token
      or (j.finished_at is not null) <> (j.status = 'dead_letter' and q.on_dead_letter = 'continue')
 ), late as materialized (
   select o.id, o.partition_key, o.seq, o.claimed_by, o.lease_expires_at, t.now - t.late as by_now
@@ -31,7 +31,8 @@ with t as materialized (
   from odd o where case when o.status = 'processing' then o.claimed_by is null or o.lease_expires_at is null
                         else o.claimed_by is not null or o.lease_expires_at is not null end
   union all
-  select 'attempts', o.id, o.partition_key, o.seq, format('attempt %s of %s', o.attempts, o.max_attempts) from odd o where o.attempts > o.max_attempts
+  select 'attempts', o.id, o.partition_key, o.seq, format('%s attempts, %s of them crashes, of %s for errors', o.attempts, o.crashes, o.max_attempts)
+  from odd o where o.attempts - o.crashes > o.max_attempts or o.crashes > o.attempts
   union all
   select 'finished', o.id, o.partition_key, o.seq, format('status %s, finished at %s', o.status, coalesce(o.finished_at::text, 'no time'))
   from odd o cross join queue q where (o.finished_at is not null) <> (o.status = 'dead_letter' and q.on_dead_letter = 'continue')
@@ -77,3 +78,18 @@ with queue as materialized (
   select b.*, count(*) over (partition by b.rule) as total, row_number() over (partition by b.rule order by b.seq, b.id) as n from broken b
 )
 select n.rule, n.id, n.partition_key, n.seq, n.detail, n.total from numbered n where n.n <= :limit::int order by n.rule, n.n;
+
+-- name: audit_due
+-- Locks nothing. The first row in line of each bucket, where it has been due for `late_ms`: one probe of inbox_line for each bucket.
+-- nullable: now
+-- row: bucket int, id uuid, partition_key text, seq bigint
+select b.bucket, j.id, j.partition_key, j.seq
+from leasehold.queues q cross join lateral generate_series(0, q.buckets - 1) b(bucket) cross join lateral (
+  (select i.id, i.partition_key, i.seq, i.status, i.available_at from leasehold.inbox i
+   where q."order" = 'key' and i.in_line and i.partition_bucket = b.bucket order by i.partition_key, i.seq limit 1)
+  union all
+  (select i.id, i.partition_key, i.seq, i.status, i.available_at from leasehold.inbox i
+   where q."order" = 'none' and i.in_line and i.partition_bucket = b.bucket order by i.priority, i.available_at, i.seq limit 1)) j
+where q.name = 'inbox' and q.paused_at is null and j.status = 'pending'
+  and j.available_at < coalesce(:now::timestamptz, clock_timestamp()) - :late_ms::float8 * interval '1 ms'
+order by b.bucket;

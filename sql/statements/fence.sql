@@ -1,10 +1,13 @@
 -- What handlers use inside their own transaction.
 
 -- name: raise_fence
--- Locks the fence's row until the transaction ends, by fences_pkey. No row comes back when a higher token was seen.
+-- Locks the fence's row until the transaction ends, by fences_pkey. No row comes back when a higher token was seen. The time is renewed once a day.
+-- nullable: now
 -- row: token bigint
-insert into leasehold.fences as f (resource, token) values (:resource::text, :token::bigint)
-on conflict (resource) do update set token = excluded.token, seen_at = now() where f.token <= excluded.token
+insert into leasehold.fences as f (resource, token, seen_at) values (:resource::text, :token::bigint, coalesce(:now::timestamptz, now()))
+on conflict (resource) do update set token = excluded.token,
+  seen_at = case when f.seen_at < excluded.seen_at - interval '1 day' then excluded.seen_at else f.seen_at end
+where f.token <= excluded.token
 returning f.token;
 
 -- name: read_fence
@@ -14,6 +17,7 @@ select token from leasehold.fences where resource = :resource::text;
 
 -- name: handle_once
 -- Locks the row it inserts; a second transaction with the same pair waits for the first, by handled_pkey.
+-- nullable: now
 -- row: message_id text
-insert into leasehold.handled (handler, message_id) values (:handler::text, :message_id::text)
+insert into leasehold.handled (handler, message_id, handled_at) values (:handler::text, :message_id::text, coalesce(:now::timestamptz, now()))
 on conflict do nothing returning message_id;

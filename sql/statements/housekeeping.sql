@@ -46,6 +46,19 @@ with old as materialized (
 )
 select count(*) as removed from gone;
 
+-- name: list_unhandled_kinds
+-- Locks nothing. Kinds among the first rows of the table that no live worker of the queue has a handler for; none while the queue has no live worker.
+-- nullable: now
+-- row: kind text, rows bigint
+with live as materialized (
+  select w.kinds from leasehold.workers w
+  where w.status = 'alive' and 'inbox' = any(w.queues) and w.last_seen_at + w.ttl > coalesce(:now::timestamptz, clock_timestamp())
+)
+select s.kind, count(*) as rows from (select j.kind, j.status from leasehold.inbox j limit :limit::int) s
+where s.status = 'pending' and exists (select 1 from live)
+  and not exists (select 1 from live l where not l.kinds ? 'inbox' or l.kinds -> 'inbox' ? s.kind)
+group by s.kind order by s.kind;
+
 -- name: expire_dedupe
 -- Locks the rows it deletes, oldest first, by dedupe_expiry. A key whose job is still in the queue goes on answering for it.
 -- nullable: now
@@ -78,22 +91,68 @@ with t as (
 )
 select (select count(*) from receipts) + (select count(*) from handled) as removed;
 
+-- name: expire_fences
+-- Locks the rows it deletes, oldest first, by fences_age; one that a transaction is raising is skipped. A fence's time is up to a day behind.
+-- nullable: now
+-- row: removed bigint
+with old as materialized (
+  select f.resource from leasehold.fences f
+  where f.seen_at < coalesce(:now::timestamptz, now()) - :retention_ms::float8 * interval '1 ms' - interval '1 day'
+  order by f.seen_at limit :limit::int for update skip locked
+), gone as (
+  delete from leasehold.fences f using old o where f.resource = o.resource returning 1
+)
+select count(*) as removed from gone;
+
+-- name: archive_dead_letters
+-- Locks the rows it moves, oldest first, with skip locked, by inbox_finished: dead letters that let their key go on and died longer ago than the queue keeps them.
+-- nullable: now
+-- row: removed bigint
+with t as (
+  select coalesce(:now::timestamptz, clock_timestamp()) as now, q.dead_letter_retention as kept, q.retention > interval '0' as archives
+  from leasehold.queues q where q.name = 'inbox' and q.dead_letter_retention > interval '0'
+), old as materialized (
+  select j.id from leasehold.inbox j, t
+  where j.finished_at < t.now - t.kept and j.finished_at is not null and j.status = 'dead_letter'
+  order by j.finished_at, j.id limit :limit::int for update of j skip locked
+), gone as (
+  delete from leasehold.inbox j using old o where j.id = o.id and j.status = 'dead_letter' returning j.*
+), archived as (
+  insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
+    crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
+    headers, errors, payload)
+  select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, t.now,
+    g.attempts, g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'dead_letter', g.kind, g.partition_key, g.claimed_by,
+    g.idempotency_key, g.last_error, g.headers, g.errors, g.payload
+  from gone g, t where t.archives
+)
+select count(*) as removed from gone;
+
 -- name: make_archive_days
--- Locks: the archive's parent for an instant per missing day (200 ms lock timeout inside).
+-- Locks: the archive's parent and its rest for an instant (200 ms lock timeout inside), with at most 1 000 rows moved.
 -- nullable: now
 -- row: made int
 select leasehold.make_archive_days('inbox', :days::int, :now::timestamptz) as made;
 
+-- name: cut_archive_rest
+-- Locks: one step a call, each an instant of access exclusive on the rest (200 ms lock timeout inside), or a look through it under share update exclusive.
+-- nullable: now
+-- row: step text
+select leasehold.cut_archive_rest('inbox', :days::int, :now::timestamptz) as step;
+
 -- name: drop_archive_days
--- Locks: the archive's parent for an instant per dropped day (200 ms lock timeout inside).
+-- Locks: the archive's parent for an instant (200 ms lock timeout inside). One day a call.
 -- nullable: now
 -- row: dropped int
 select leasehold.drop_archive_days('inbox', :now::timestamptz) as dropped;
 
 -- name: count_stray_archived
--- Locks nothing: rows that went to the rest because their day was missing.
--- row: strays bigint
-select count(*) as strays from (select 1 from leasehold.inbox_archive_rest limit 1000) s;
+-- Locks nothing: rows that went to the rest because their day was missing, whether today's is still missing, and whether cut_archive_rest has more to do.
+-- nullable: now
+-- row: strays bigint, lacks_today boolean, is_cut boolean
+select (select count(*) from (select 1 from leasehold.inbox_archive_rest limit :limit::int) s) as strays,
+       to_regclass('leasehold.inbox' || to_char(coalesce(:now::timestamptz, now()) at time zone 'UTC', '"_a"YYYYMMDD')) is null as lacks_today,
+       exists (select 1 from pg_constraint c where c.conrelid = 'leasehold.inbox_archive_rest'::regclass and c.conname like 'cut\_%') as is_cut;
 
 -- name: take_sample
 -- Locks the row it inserts and those it deletes: samples older than the limit given, by samples_pkey. Reads the hot table, or of a large one as many of its pages,

@@ -7,15 +7,18 @@
 -- nullable: now, region
 -- row: generation bigint
 with registered as (
-  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, alive_since, ttl, queues, has_session, metadata, incarnation)
+  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, alive_since, ttl, queues, kinds, failing, has_session, metadata, incarnation)
   select :id::text, :hostname::text, :pid::int, :region::text, 'alive', t.now, t.now, t.now, :ttl_ms::float8 * interval '1 ms',
-         :queues::text[], :has_session::boolean, :metadata::jsonb, :incarnation::text
+         :queues::text[], :kinds::jsonb, leasehold.failing_since('{}', :failing::jsonb, t.now), :has_session::boolean, :metadata::jsonb, :incarnation::text
   from (select coalesce(:now::timestamptz, clock_timestamp()) as now) t
   on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
     started_at = case when :is_new::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
-    first_token = case when not :is_new::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
+    starts = w.starts + case when w.incarnation is distinct from excluded.incarnation then 1 else 0 end,
+    first_token = case when not :is_new::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, kinds = excluded.kinds,
+    failing = leasehold.failing_since(w.failing, excluded.failing, excluded.last_seen_at), has_session = excluded.has_session,
     metadata = excluded.metadata, incarnation = excluded.incarnation,
     alive_since = case when :is_new::boolean or w.status = 'dead' then excluded.last_seen_at else w.alive_since end,
+    lost_at = case when w.left_at is null and (w.status = 'dead' or w.incarnation is distinct from excluded.incarnation) then excluded.last_seen_at else w.lost_at end,
     predecessors = leasehold.predecessors_of(w, excluded.incarnation, excluded.has_session, :grace_ms::float8, excluded.last_seen_at)
     where :is_new::boolean or w.incarnation = excluded.incarnation
   returning w.id, w.generation
@@ -27,24 +30,26 @@ select r.generation from registered r cross join told;
 -- name: beat_worker
 -- Locks the worker's row, by workers_pkey. Accepted only under the caller's generation and while not marked dead; the row as it
 -- was says why not. Carries the queues too, so that a change that could not be told heals. A session is only ever taken back here, so that a beat which comes late can't
--- say that there is one when it broke long ago.
+-- say that there is one when it broke long ago. A beat proves life, so the grace of a session lock that was found free begins again; is_free tells that it was.
 -- nullable: now
--- row: accepted boolean, incarnation text?
+-- row: accepted boolean, incarnation text?, is_free boolean
 with beaten as (
   update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = w.has_session and :has_session::boolean,
-    free_since = case when :has_session::boolean then w.free_since end, queues = :queues::text[], status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
-    metadata = :metadata::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
+    free_since = case when :has_session::boolean and w.free_since is not null then greatest(w.free_since, coalesce(:now::timestamptz, clock_timestamp())) end, queues = :queues::text[], kinds = :kinds::jsonb, status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
+    failing = leasehold.failing_since(w.failing, :failing::jsonb, coalesce(:now::timestamptz, clock_timestamp())), metadata = :metadata::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
   where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
   returning w.id
 )
-select exists (select 1 from beaten) as accepted, w.incarnation
+select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free
 from (select 1) one left join leasehold.workers w on w.id = :id::text;
 
 -- name: change_worker_queues
--- Locks the worker's row, by workers_pkey. A worker that works on nothing any more is draining: it is in no ring.
+-- Locks the worker's row, by workers_pkey. A worker that works on nothing any more is draining: it is in no ring. Of a queue that fails it is in no ring either; `gone` are queues
+-- that it need not be woken for.
+-- nullable: now
 -- row: accepted boolean
 with changed as (
-  update leasehold.workers w set queues = :queues::text[],
+  update leasehold.workers w set queues = :queues::text[], kinds = :kinds::jsonb, failing = leasehold.failing_since(w.failing, :failing::jsonb, coalesce(:now::timestamptz, clock_timestamp())),
     status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end, wake_wish = w.wake_wish - :gone::text[]
   where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
   returning w.id
@@ -69,9 +74,9 @@ select exists (select 1 from told) as accepted;
 
 -- name: list_members
 -- Locks the rows of workers not seen for their TTL, in the order of their ids, skip locked, and marks them dead; so everybody who
--- looks at the ring also keeps it true.
+-- looks at the ring also keeps it true. `queues` are those that the worker may own buckets of: without those that fail.
 -- nullable: now
--- row: id text, region text?, queues text[], has_session boolean, is_watcher boolean, expires_in_ms float8, alive_ms float8, generation bigint
+-- row: id text, region text?, queues text[], has_session boolean, is_watcher boolean, expires_in_ms float8, alive_ms float8, lost_ms float8?, generation bigint, starts bigint, kinds jsonb
 with t as materialized (
   select coalesce(:now::timestamptz, clock_timestamp()) as now
 ), stale as materialized (
@@ -82,8 +87,9 @@ with t as materialized (
 ), told as materialized (
   select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
-select w.id, w.region, w.queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms,
-       (extract(epoch from t.now - w.alive_since) * 1000)::float8 as alive_ms, w.generation
+select w.id, w.region, array(select q.name from unnest(w.queues) with ordinality q(name, n) where not w.failing ? q.name order by q.n) as queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms,
+       (extract(epoch from t.now - w.alive_since) * 1000)::float8 as alive_ms,
+       (extract(epoch from t.now - w.lost_at) * 1000)::float8 as lost_ms, w.generation, w.starts, w.kinds
 from leasehold.workers w cross join t cross join (select count(*) from told) n
 where w.status = 'alive' and w.last_seen_at + w.ttl > t.now
 order by w.id;
@@ -99,9 +105,11 @@ where w.id = :id::text and w.generation = :generation::bigint
 returning w.id;
 
 -- name: hold_session_lock
--- Locks: the worker's session-level advisory lock, tried. Meant for the session that lives as long as the worker.
+-- Locks: the worker's session-level advisory lock, tried. Meant for the session that lives as long as the worker. No pooler stands in between by now,
+-- so settings stay on this connection: what comes later reads committed rows, and the server does not end a session that is idle.
 -- row: held boolean
-select pg_try_advisory_lock(leasehold.session_lock(:id::text)) as held;
+select pg_try_advisory_lock(leasehold.session_lock(:id::text)) as held
+from (select set_config('default_transaction_isolation', 'read committed', false), set_config('idle_session_timeout', '0', false)) kept;
 
 -- name: watch_workers
 -- Locks: see the function in migration 0010.
@@ -133,10 +141,10 @@ select pg_notify(:channel::text, :payload::text)::text is not null as told;
 -- name: list_workers
 -- Locks nothing; the whole registry, for people.
 -- nullable: now
--- row: id text, hostname text?, pid int?, region text?, status text, started_at timestamptz, last_seen_at timestamptz, expires_in_ms float8, generation bigint, queues text[], has_session boolean, free_since timestamptz?, left_at timestamptz?, metadata jsonb
+-- row: id text, hostname text?, pid int?, region text?, status text, started_at timestamptz, last_seen_at timestamptz, expires_in_ms float8, generation bigint, queues text[], kinds jsonb, failing jsonb, has_session boolean, free_since timestamptz?, left_at timestamptz?, metadata jsonb
 select w.id, w.hostname, w.pid, w.region, w.status, w.started_at, w.last_seen_at,
        (extract(epoch from w.last_seen_at + w.ttl - coalesce(:now::timestamptz, clock_timestamp())) * 1000)::float8 as expires_in_ms,
-       w.generation, w.queues, w.has_session, w.free_since, w.left_at, w.metadata
+       w.generation, w.queues, w.kinds, w.failing, w.has_session, w.free_since, w.left_at, w.metadata
 from leasehold.workers w order by w.id;
 
 -- name: evict_worker

@@ -1,16 +1,22 @@
 -- For operators: look, explain, redrive, discard. Reads lock nothing.
 
 -- name: count_jobs
--- Locks nothing. Reads the hot table once; finished rows are not in it.
+-- Locks nothing. Reads the hot table once; finished rows are not in it. With order: key a worker runs one row of a key at a time, so of the rows in process that
+-- have the same key and holder all but one have not been started; pairs are told apart by a hash of 64 bits.
 -- nullable: now
--- row: scheduled bigint, pending bigint, processing bigint, dead_letter bigint, due bigint, retrying bigint, expired bigint, oldest_due_at timestamptz?
-select count(*) filter (where status = 'scheduled') as scheduled, count(*) filter (where status = 'pending') as pending,
-       count(*) filter (where status = 'processing') as processing, count(*) filter (where status = 'dead_letter') as dead_letter,
-       count(*) filter (where status = 'pending' and available_at <= t.now) as due,
-       count(*) filter (where status in ('pending', 'scheduled') and attempts > 0) as retrying,
-       count(*) filter (where status = 'processing' and lease_expires_at <= t.now) as expired,
-       min(available_at) filter (where status = 'pending' and available_at <= t.now) as oldest_due_at
-from leasehold.inbox, (select coalesce(:now::timestamptz, now()) as now) t;
+-- row: scheduled bigint, pending bigint, processing bigint, dead_letter bigint, due bigint, retrying bigint, expired bigint, oldest_due_at timestamptz?, prefetched bigint
+select c.scheduled, c.pending, c.processing, c.dead_letter, c.due, c.retrying, c.expired, c.oldest_due_at,
+       case when q."order" = 'key' then c.processing - (select count(distinct h) from unnest(c.held) h) else 0 end as prefetched
+from leasehold.queues q cross join (
+  select count(*) filter (where status = 'scheduled') as scheduled, count(*) filter (where status = 'pending') as pending,
+         count(*) filter (where status = 'processing') as processing, count(*) filter (where status = 'dead_letter') as dead_letter,
+         count(*) filter (where status = 'pending' and available_at <= t.now) as due,
+         count(*) filter (where status in ('pending', 'scheduled') and attempts > 0) as retrying,
+         count(*) filter (where status = 'processing' and lease_expires_at <= t.now) as expired,
+         min(available_at) filter (where status = 'pending' and available_at <= t.now) as oldest_due_at,
+         array_agg(hashtextextended(partition_key, hashtext(claimed_by))) filter (where status = 'processing') as held
+  from leasehold.inbox, (select coalesce(:now::timestamptz, now()) as now) t) c
+where q.name = 'inbox';
 
 -- name: list_jobs
 -- Locks nothing; newest first, a page after the id given, by inbox_pkey.
@@ -51,10 +57,12 @@ limit 1;
 
 -- name: explain_job
 -- Locks nothing. What stands in the way of a row that is in line: its queue, the first unfinished row of its key or the one
--- in process, among the first thousand, and whether the worker that holds it is alive. By inbox_line.
+-- in process, among the first thousand, and whether the worker that holds it is alive. `is_prefetched`: its worker holds an earlier row of its key, so it has not
+-- been started. By inbox_line.
 -- nullable: now
--- row: now timestamptz, paused_at timestamptz?, worker_status text?, blocker_id uuid?, blocker_status text?, blocker_kind text?, blocker_available_at timestamptz?, blocker_claimed_by text?, blocker_lease_expires_at timestamptz?, blocker_last_error text?, ahead bigint, workers_alive bigint
-select t.now, q.paused_at, case when w.left_at is null then w.status else 'left' end as worker_status,
+-- row: now timestamptz, paused_at timestamptz?, worker_status text?, is_ordered boolean, is_prefetched boolean, blocker_id uuid?, blocker_status text?, blocker_kind text?, blocker_available_at timestamptz?, blocker_claimed_by text?, blocker_lease_expires_at timestamptz?, blocker_last_error text?, ahead bigint, workers_alive bigint
+select t.now, q.paused_at, case when w.left_at is null then w.status else 'left' end as worker_status, q."order" = 'key' as is_ordered,
+       coalesce(j.status = 'processing' and b.status = 'processing' and b.claimed_by = j.claimed_by and b.seq < j.seq, false) as is_prefetched,
        b.id as blocker_id, b.status as blocker_status, b.kind as blocker_kind, b.available_at as blocker_available_at,
        b.claimed_by as blocker_claimed_by, b.lease_expires_at as blocker_lease_expires_at, b.last_error as blocker_last_error,
        (select count(*) from (select 1 from leasehold.inbox a where a.in_line and a.partition_bucket = j.partition_bucket
@@ -74,39 +82,52 @@ left join lateral (
   order by (f.status = 'processing') desc, f.seq limit 1) b on true
 where j.id = :id::uuid;
 
--- name: pick_jobs
--- Locks nothing: the ids that a filter means, in the order of their places, for the bounded statements below.
--- `waiting` leaves out what is due already, which a redrive would not change.
+-- name: draw_place
+-- Locks nothing. Every row in the queue has a lower place; what is placed from now on has a higher one.
+-- row: seq bigint
+select nextval('leasehold.inbox_seq') as seq;
+
+-- name: pick_for_redrive
+-- Locks nothing: a page of the ids that a filter means, in the order of their places. A row that is redriven keeps its place, behind the page, or draws one
+-- above `below`: no page finds it again. What is due already is left out: a redrive would not change it. Archived dead letters are found by their ids only.
 -- nullable: ids, kind, partition_key, now
--- row: id uuid
-select id from leasehold.inbox
-where (:ids::uuid[] is null or id = any(:ids)) and status = any(:statuses::text[])
-  and (not :waiting::boolean or status = 'dead_letter' or available_at > coalesce(:now::timestamptz, clock_timestamp()))
+-- row: id uuid, seq bigint
+select id, seq from leasehold.inbox
+where (seq, id) > (:after_seq::bigint, :after_id::uuid) and seq < :below::bigint
+  and (:ids::uuid[] is null or id = any(:ids)) and status = any(:statuses::text[])
+  and (status = 'dead_letter' or available_at > coalesce(:now::timestamptz, clock_timestamp()))
   and (:kind::text is null or kind = :kind) and (:partition_key::text is null or partition_key = :partition_key)
-order by seq limit :limit::int;
+union all
+select id, seq from leasehold.inbox_archive
+where :ids::uuid[] is not null and id = any(:ids) and status = 'dead_letter' and status = any(:statuses::text[])
+  and (seq, id) > (:after_seq::bigint, :after_id::uuid)
+  and (:kind::text is null or kind = :kind) and (:partition_key::text is null or partition_key = :partition_key)
+order by seq, id limit :limit::int;
 
 -- name: redrive_jobs
 -- Locks: job rows in the order of their ids, by inbox_pkey. See migration 0009.
 -- nullable: now
+-- row: changed int
+select leasehold.inbox_redrive(:ids::uuid[], :receipt::uuid, :now::timestamptz) as changed;
+
+-- name: find_last_id
+-- Locks nothing; by inbox_pkey.
 -- row: id uuid
-select id from leasehold.inbox_redrive(:ids::uuid[], :now::timestamptz) as id order by id;
+select id from leasehold.inbox order by id desc limit 1;
+
+-- name: pick_for_discard
+-- Locks nothing: a page of the ids that a filter means, in the order of the ids, by inbox_pkey. Ids do not change as places do, so a row that is promoted
+-- meanwhile is found all the same.
+-- nullable: ids, kind, partition_key, after
+-- row: id uuid
+select id from leasehold.inbox
+where (:after::uuid is null or id > :after) and id <= :last::uuid
+  and (:ids::uuid[] is null or id = any(:ids)) and status = any(:statuses::text[])
+  and (:kind::text is null or kind = :kind) and (:partition_key::text is null or partition_key = :partition_key)
+order by id limit :limit::int;
 
 -- name: discard_jobs
--- Locks: job rows in the order of their ids with skip locked, by inbox_pkey. Rows in process are left alone: their worker holds them.
+-- Locks: job rows in the order of their ids, by inbox_pkey. See migration 0009.
 -- nullable: now, reason
--- row: id uuid
-with held as materialized (
-  select j.id from leasehold.inbox j
-  where j.id = any(:ids::uuid[]) and j.status <> 'processing' order by j.id for update skip locked
-), gone as (
-  delete from leasehold.inbox j using held h where j.id = h.id returning j.*
-), archived as (
-  insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
-    crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
-    headers, errors, payload)
-  select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, coalesce(:now::timestamptz, clock_timestamp()),
-    g.attempts, g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'discarded', g.kind, g.partition_key, g.claimed_by,
-    g.idempotency_key, coalesce(:reason::text, g.last_error), g.headers, g.errors, g.payload
-  from gone g join leasehold.queues q on q.name = 'inbox' and q.retention > interval '0'
-)
-select g.id from gone g order by g.id;
+-- row: changed int
+select leasehold.inbox_discard(:ids::uuid[], :reason::text, :receipt::uuid, :now::timestamptz) as changed;

@@ -4,20 +4,20 @@
 -- name: settle_jobs
 -- Locks: job rows in the order of their ids (the sort runs below the lock), by inbox_pkey; then writes only those.
 -- A completed row leaves for the archive in the same statement, or is only deleted when the queue keeps none. A retry of the last
--- attempt is a dead letter. A release takes the attempt back. With order: key, when a row goes back or is parked, the rows
+-- attempt is a dead letter; attempts that ended in a crash have a budget of their own (0003). A release takes the attempt back. With order: key, when a row goes back or is parked, the rows
 -- of its run behind it are released with it, whoever holds them in hand: they must not be settled before it. By inbox_line.
 -- nullable: now
 -- row: id uuid, token bigint, held boolean, status text?
 with wanted as materialized (
-  select w.id, w.token, w.outcome, w.error, w.delay_ms
-  from jsonb_to_recordset(:outcomes::jsonb) as w(id uuid, token bigint, outcome text, error text, delay_ms float8)
+  select w.id, w.token, w.outcome, w.error, w.stack, w.delay_ms
+  from jsonb_to_recordset(:outcomes::jsonb) as w(id uuid, token bigint, outcome text, error text, stack text, delay_ms float8)
 ), queue as materialized (
   select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce(:now::timestamptz, clock_timestamp()) as now
   from leasehold.queues q where q.name = 'inbox'
 ), touched as materialized (
-  select w.id, w.token, w.outcome, w.error, w.delay_ms from wanted w
+  select w.id, w.token, w.outcome, w.error, w.stack, w.delay_ms from wanted w
   union all
-  select r.id, w.token, 'release', null, null
+  select r.id, w.token, 'release', null, null, null
   from wanted w cross join queue q join leasehold.inbox f on f.id = w.id and f.lease_generation = w.token
     and f.claimed_by = :worker_id::text and f.status = 'processing' cross join lateral (
     select j.id from leasehold.inbox j
@@ -25,15 +25,15 @@ with wanted as materialized (
       and j.seq > f.seq and j.lease_generation = w.token and j.claimed_by = :worker_id::text and j.status = 'processing'
     order by j.seq limit 5000) r
   where w.outcome <> 'complete' and (w.outcome = 'release' or q.on_dead_letter = 'park'
-         or (w.outcome = 'retry' and f.attempts < f.max_attempts))
+         or (w.outcome = 'retry' and f.attempts - f.crashes < f.max_attempts))
     and not exists (select 1 from wanted o where o.id = r.id)
 ), held as materialized (
-  select j.id, w.token, w.outcome, w.error, d.dies, d.wait,
+  select j.id, w.token, w.outcome, w.error, w.stack, d.dies, d.wait,
          case when w.outcome = 'complete' then 'completed' when d.dies then 'dead_letter'
               when w.outcome = 'retry' and q."order" = 'none' and d.wait > interval '0' then 'scheduled' else 'pending' end as status
   from leasehold.inbox j join (select distinct on (t.id, t.token) t.* from touched t order by t.id, t.token, t.outcome) w
     on w.id = j.id cross join queue q cross join lateral (
-    select w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies,
+    select w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts - j.crashes >= j.max_attempts) as dies,
            coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait) d
   where j.status = 'processing' and j.claimed_by = :worker_id::text and j.lease_generation = w.token
   order by j.id
@@ -58,7 +58,8 @@ with wanted as materialized (
     claimed_by = null, claimed_at = null, lease_expires_at = null,
     last_error = coalesce(h.error, j.last_error),
     errors = case when h.outcome = 'release' then j.errors else leasehold.with_error(j.errors, jsonb_build_object('at', q.now,
-      'attempt', j.attempts, 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', h.error)) end
+      'attempt', j.attempts, 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', h.error)
+      || case when h.stack is null then '{}'::jsonb else jsonb_build_object('stack', h.stack) end) end
   from held h, queue q
   where j.id = h.id and h.outcome <> 'complete'
 )

@@ -1,14 +1,16 @@
-import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import type { Query } from "../seams/database.js";
 import type { Session, SessionListener, Sessions } from "../seams/session.js";
-import { fromDriver } from "./driver-errors.js";
+import { fromConnecting, fromDriver, isReadOnly } from "./driver-errors.js";
+import { dropConnection } from "./drop-connection.js";
+import { placeOf } from "./pool-options.js";
 
 export interface SessionSettings {
   readonly config: pg.ClientConfig;
   readonly connectTimeoutMs: number;
   readonly sessionTimeoutMs: number;
   readonly closeWaitMs: number;
+  readonly keepAliveMs: number;
 }
 
 /** Sessions over single pg clients, outside of the pool. */
@@ -20,15 +22,15 @@ async function open(settings: SessionSettings, listener: SessionListener): Promi
   const client = new pg.Client({
     ...settings.config,
     connectionTimeoutMillis: settings.connectTimeoutMs,
-    query_timeout: settings.sessionTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: settings.keepAliveMs,
     application_name: "leasehold session",
   });
   let isOver = true; // Until it is connected, connect() tells what is wrong.
   const lose = (reason: string): void => {
     if (isOver) return;
     isOver = true;
-    end(client);
+    dropConnection(client);
     listener.onLost(reason);
   };
   client.on("error", (error) => lose(error.message));
@@ -38,16 +40,18 @@ async function open(settings: SessionSettings, listener: SessionListener): Promi
     await client.connect();
     isOver = false;
   } catch (error) {
-    end(client);
-    throw fromDriver(error, "the session", false);
+    dropConnection(client);
+    throw fromConnecting(error, "the session", () => placeOf(settings.config));
   }
   const send = async <R>(name: string, text: string, values: unknown[]): Promise<readonly R[]> => {
     try {
-      return (await client.query(text, values)).rows as R[];
+      // With each query, where no connection string can undo it.
+      const limited = { text, values, query_timeout: settings.sessionTimeoutMs };
+      return (await client.query(limited)).rows as R[];
     } catch (error) {
       const ours = fromDriver(error, name, true);
       // Also when no answer came in time: a connection that swallows one answer may have swallowed notifications too.
-      if (ours.code === "LH_DATABASE_UNAVAILABLE") lose(String(error));
+      if (ours.code === "LH_DATABASE_UNAVAILABLE" || isReadOnly(error)) lose(String(error));
       throw ours;
     }
   };
@@ -57,18 +61,9 @@ async function open(settings: SessionSettings, listener: SessionListener): Promi
     listen: async (channel) => void (await send("listen", `listen ${pg.escapeIdentifier(channel)}`, [])),
     close: async () => {
       isOver = true;
-      await Promise.race([
-        client.end().catch(() => {}),
-        setTimeout(settings.closeWaitMs, null, { ref: false }),
-      ]);
-      end(client);
+      const timer = setTimeout(() => dropConnection(client), settings.closeWaitMs);
+      await client.end().catch(() => {});
+      clearTimeout(timer);
     },
   };
-}
-
-/** Politely if it answers; a socket into the void is dropped. */
-function end(client: pg.Client): void {
-  const { stream } =
-    (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection ?? {};
-  stream?.destroy();
 }

@@ -1,40 +1,43 @@
-import pg from "pg";
+import type pg from "pg";
 import { ClosedError, DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Database, OwnTx, Query } from "../seams/database.js";
 import { defaults } from "../settings.js";
-import { fromDriver, isPreparedStatementTrouble } from "./driver-errors.js";
+import { Checkout, type LimitedQuery } from "./checkout.js";
+import {
+  fromConnecting,
+  fromDriver,
+  fromTransaction,
+  isConnectionLost,
+  isPreparedStatementTrouble,
+} from "./driver-errors.js";
+import { OwnPool } from "./own-pool.js";
+import { Permits } from "./permits.js";
+import { placeOf } from "./pool-options.js";
+import { surviveLosses } from "./survive-losses.js";
 
 export type PostgresPool = pg.Pool;
 
-export interface PoolOptions {
-  readonly url: string;
-  readonly connectionsMax: number;
+export interface DriverSettings {
   readonly connectTimeoutMs: number;
+  /** For each statement of ours. */
   readonly statementTimeoutMs: number;
-}
-
-export function createPool(options: PoolOptions): pg.Pool {
-  return new pg.Pool({
-    connectionString: options.url,
-    max: options.connectionsMax,
-    connectionTimeoutMillis: options.connectTimeoutMs,
-    // Counted in the client: a deadline that also holds when the server is frozen or the network swallows the answer.
-    query_timeout: options.statementTimeoutMs,
-    keepAlive: true,
-    application_name: "leasehold",
-  });
+  /** For each statement of a user's transaction; null for none. The server ends the statement. */
+  readonly transactionStatementTimeoutMs: number | null;
+  /** How much longer the server's answer to that may take. */
+  readonly transactionAnswerGraceMs: number;
+  readonly closeWaitMs: number;
 }
 
 /**
- * The Database over a pg pool. Failures arrive as errors of src/errors.ts. Connections on which something went wrong on the wire
- * are thrown away. Named statements are used until the first sign that they do not work here.
+ * The Database over a pg pool, ours or a user's. Failures arrive as errors of src/errors.ts. Named statements are used until the first sign
+ * that they do not work here. Each statement of ours brings its own time limit, whatever the pool has.
  */
 export class NodePostgres implements Database {
   readonly #pool: pg.Pool;
-  readonly #isOwnPool: boolean;
+  readonly #settings: DriverSettings;
   readonly #events: Events;
-  readonly #onIdleError: (error: Error) => void;
+  readonly #stopListening: () => void;
   /** Users' transactions never take the last connections, on which leases are renewed and outcomes written. */
   readonly #permits: Permits;
   #usesNames = true;
@@ -43,39 +46,29 @@ export class NodePostgres implements Database {
   /** True where the server's default isolation level is not read committed: then every call opens its own transaction. */
   needsExplicitIsolation = false;
 
-  constructor(pool: pg.Pool, isOwnPool: boolean, events: Events) {
+  constructor(pool: pg.Pool, settings: DriverSettings, events: Events) {
     this.#pool = pool;
-    this.#isOwnPool = isOwnPool;
+    this.#settings = settings;
     this.#events = events;
-    this.#permits = new Permits(Math.max(1, (pool.options?.max ?? 1) - defaults.connectionsReserved));
-    // An idle client whose backend is ended emits an error; without a listener that ends the process.
-    this.#onIdleError = (error) => events.emit("connection:lost", { reason: error.message });
-    pool.on("error", this.#onIdleError);
-    pool.on("connect", ignoreLateErrors);
+    const permits = Math.max(1, (pool.options?.max ?? 1) - defaults.connectionsReserved);
+    this.#permits = new Permits(permits, defaults.transactionWaitMs);
+    this.#stopListening = surviveLosses(pool, ({ message }) =>
+      events.emit("connection:lost", { reason: message }),
+    );
   }
 
   /** Finds out whether a pooler stands in between: then another process answers than the one that was announced. */
   async lookForPooler(): Promise<void> {
-    const client = await this.#connect("look_for_pooler");
-    try {
-      const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-      this.#isDirect = rows[0]?.pid === (client as unknown as { processID: number | null }).processID;
-      client.release();
-    } catch (error) {
-      throw this.#failed(client, error, "look_for_pooler");
-    }
+    const text = "select pg_backend_pid() as pid";
+    this.#isDirect = await this.#holding("look_for_pooler", async (held) => {
+      const { rows } = await held.ask<{ pid: number }>(this.#limited(text));
+      return rows[0]?.pid === held.announcedPid;
+    });
   }
 
   async run<R>(query: Query<R>): Promise<readonly R[]> {
     if (this.needsExplicitIsolation) return await this.transaction((tx) => tx.run(query), "ours");
-    const client = await this.#connect(query.name);
-    try {
-      const rows = await this.#send<R>(client, query);
-      client.release();
-      return rows;
-    } catch (error) {
-      throw this.#failed(client, error, query.name);
-    }
+    return await this.#holding(query.name, (held) => this.#send<R>(held, query));
   }
 
   async transaction<T>(work: (tx: OwnTx) => Promise<T>, whose: "ours" | "theirs" = "theirs"): Promise<T> {
@@ -92,53 +85,109 @@ export class NodePostgres implements Database {
   }
 
   async #transact<T>(work: (tx: OwnTx) => Promise<T>, whose: "ours" | "theirs"): Promise<T> {
-    const client = await this.#connect("begin");
+    const held = await this.#checkOut("begin");
     try {
-      // Whoever is frozen in the middle must not hold its locks and its snapshot for good.
-      await client.query(
-        `begin isolation level read committed; set local idle_in_transaction_session_timeout = ${defaults.transactionIdleMs}`,
-      );
-    } catch (error) {
-      throw this.#failed(client, error, "begin");
+      await this.#begin(held, whose);
+      let result: T;
+      try {
+        result = await work(this.#txOn(held, whose));
+      } catch (error) {
+        await this.#rollBack(held);
+        throw error;
+      }
+      await this.#commit(held);
+      return result;
+    } finally {
+      held.release();
     }
-    let result: T;
-    try {
-      result = await work({
-        query: (text, values) => client.query(text, values).catch((error) => raise(error, whose)),
-        run: <R>(query: Query<R>) => this.#sendWithin<R>(client, query).catch((error) => raise(error, whose)),
-      });
-    } catch (error) {
-      await this.#rollBack(client);
-      throw error;
-    }
-    await this.#commit(client);
-    return result;
   }
 
+  /** What the server or the driver has against a user's statement is its own error, as the user's code expects it. */
+  #txOn(held: Checkout, whose: "ours" | "theirs"): OwnTx {
+    const raise = (error: unknown, statement: string): never => {
+      throw whose === "ours" || isConnectionLost(error) ? fromTransaction(error, statement) : error;
+    };
+    const limitMs = this.#limitMsOf(whose);
+    return {
+      query: (text, values) =>
+        held.askText(text, values, limitMs).catch((error) => raise(error, "a statement of the transaction")),
+      run: <R>(query: Query<R>) =>
+        this.#sendWithin<R>(held, query).catch((error) => raise(error, query.name)),
+    };
+  }
+
+  /** How long the client waits for a statement that is given as text. */
+  #limitMsOf(whose: "ours" | "theirs"): number | null {
+    const { statementTimeoutMs, transactionStatementTimeoutMs, transactionAnswerGraceMs } = this.#settings;
+    if (whose === "ours") return statementTimeoutMs;
+    return transactionStatementTimeoutMs === null
+      ? null
+      : transactionStatementTimeoutMs + transactionAnswerGraceMs;
+  }
+
+  /** A user's pool is left open. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    // Clients of a pool of ours may still break while they say goodbye, so its listeners stay.
-    if (this.#isOwnPool) return await this.#pool.end();
-    this.#pool.off("error", this.#onIdleError);
-    this.#pool.off("connect", ignoreLateErrors);
+    if (this.#pool instanceof OwnPool) await this.#pool.close(this.#settings.closeWaitMs);
+    else this.#stopListening();
   }
 
-  async #connect(statement: string): Promise<pg.PoolClient> {
-    if (this.#isClosed) throw new ClosedError("The connection to the database");
+  /** Closes without waiting for what is under way. */
+  async abort(): Promise<void> {
+    if (this.#pool instanceof OwnPool) this.#pool.drop();
+    await this.close();
+  }
+
+  async #holding<T>(statement: string, work: (held: Checkout) => Promise<T>): Promise<T> {
+    const held = await this.#checkOut(statement);
     try {
-      return await this.#pool.connect();
+      return await work(held);
     } catch (error) {
-      throw fromDriver(error, statement, false);
+      throw fromDriver(error, statement, true);
+    } finally {
+      held.release();
     }
   }
 
-  async #send<R>(client: pg.PoolClient, query: Query<R>): Promise<R[]> {
+  async #checkOut(statement: string): Promise<Checkout> {
+    if (this.#isClosed) throw new ClosedError("The connection to the database");
+    try {
+      return await this.#connect();
+    } catch (error) {
+      throw fromConnecting(error, statement, () => placeOf(this.#pool.options));
+    }
+  }
+
+  /** By callback, so that no event can come between the pool's listener and ours. A user's pool may have no limit; what comes too late goes back. */
+  #connect(): Promise<Checkout> {
+    const { connectTimeoutMs } = this.#settings;
+    return new Promise((resolve, reject) => {
+      let isLate = false;
+      const giveUp = (): void => {
+        isLate = true;
+        reject(new Error(`the pool gave no connection within ${connectTimeoutMs} ms`));
+      };
+      const timer = this.#pool instanceof OwnPool ? undefined : setTimeout(giveUp, connectTimeoutMs);
+      this.#pool.connect((error, client) => {
+        clearTimeout(timer);
+        if (isLate) client?.release();
+        else if (client === undefined) reject(error);
+        else resolve(new Checkout(client));
+      });
+    });
+  }
+
+  #limited(text: string, timeoutMs: number = this.#settings.statementTimeoutMs): LimitedQuery {
+    return { text, query_timeout: timeoutMs };
+  }
+
+  async #send<R>(held: Checkout, query: Query<R>): Promise<R[]> {
     const values = query.values as unknown[];
-    const limit = query.timeoutMs === undefined ? {} : { query_timeout: query.timeoutMs };
+    const limited = { ...this.#limited(query.text, query.timeoutMs), values };
     if (this.#usesNames) {
       try {
-        return (await client.query({ name: query.name, text: query.text, values, ...limit })).rows as R[];
+        return (await held.ask({ name: query.name, ...limited })).rows as R[];
       } catch (error) {
         if (!isPreparedStatementTrouble(error)) throw error;
         this.#usesNames = false;
@@ -147,33 +196,37 @@ export class NodePostgres implements Database {
         });
       }
     }
-    return (await client.query({ text: query.text, values, ...limit })).rows as R[];
+    return (await held.ask(limited)).rows as R[];
   }
 
   /** In a transaction a name that does not work would be the end of it, so they are used only where they must work. */
-  async #sendWithin<R>(client: pg.PoolClient, query: Query<R>): Promise<readonly R[]> {
-    const { name, text } = query;
-    const values = query.values as unknown[];
-    const limit = query.timeoutMs === undefined ? {} : { query_timeout: query.timeoutMs };
+  async #sendWithin<R>(held: Checkout, query: Query<R>): Promise<readonly R[]> {
+    const { name, text, timeoutMs } = query;
+    const limited = { ...this.#limited(text, timeoutMs), values: query.values as unknown[] };
     const isNamed = this.#usesNames && this.#isDirect;
-    return (await client.query({ ...(isNamed ? { name } : {}), text, values, ...limit })).rows as R[];
+    return (await held.ask({ ...(isNamed ? { name } : {}), ...limited })).rows as R[];
   }
 
-  #failed(client: pg.PoolClient, error: unknown, statement: string): Error {
-    const ours = fromDriver(error, statement, true);
-    client.release(ours.code === "LH_DATABASE_UNAVAILABLE");
-    return ours;
+  /** A process that is frozen in the middle must not keep its locks and its snapshot for good. */
+  async #begin(held: Checkout, whose: "ours" | "theirs"): Promise<void> {
+    const { transactionStatementTimeoutMs: limitMs } = this.#settings;
+    const parts = [
+      "begin isolation level read committed",
+      `set local idle_in_transaction_session_timeout = ${defaults.transactionIdleMs}`,
+    ];
+    if (whose === "theirs" && limitMs !== null) parts.push(`set local statement_timeout = ${limitMs}`);
+    try {
+      await held.ask(this.#limited(parts.join("; ")));
+    } catch (error) {
+      throw fromDriver(error, "begin", false);
+    }
   }
 
   /** A transaction in which a statement failed and was swallowed is rolled back by COMMIT, without an error of its own. */
-  async #commit(client: pg.PoolClient): Promise<void> {
-    let command: string;
-    try {
-      ({ command } = await client.query("commit"));
-    } catch (error) {
-      throw this.#failed(client, error, "commit");
-    }
-    client.release();
+  async #commit(held: Checkout): Promise<void> {
+    const { command } = await held.ask(this.#limited("commit")).catch((error) => {
+      throw fromDriver(error, "commit", true);
+    });
     if (command !== "COMMIT") {
       throw new DatabaseRefusedError(
         "commit",
@@ -183,62 +236,9 @@ export class NodePostgres implements Database {
     }
   }
 
-  async #rollBack(client: pg.PoolClient): Promise<void> {
-    try {
-      await client.query("rollback");
-      client.release();
-    } catch {
-      client.release(true); // The connection is gone, and with it the transaction.
-    }
+  /** With a lost connection the transaction is gone too. */
+  async #rollBack(held: Checkout): Promise<void> {
+    if (held.isLost) return;
+    await held.ask(this.#limited("rollback")).catch(() => {}); // It is lost now.
   }
-}
-
-/** So many at a time; the others wait in the order in which they came. */
-class Permits {
-  readonly #waiting = new Set<() => void>();
-  #left: number;
-
-  constructor(count: number) {
-    this.#left = count;
-  }
-
-  /** False when none came free in time. */
-  async take(): Promise<boolean> {
-    if (this.#left > 0) {
-      this.#left--;
-      return true;
-    }
-    return await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => {
-        this.#waiting.delete(go);
-        resolve(false);
-      }, defaults.transactionWaitMs);
-      const go = (): void => {
-        clearTimeout(timer);
-        resolve(true);
-      };
-      this.#waiting.add(go);
-    });
-  }
-
-  give(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#left++;
-      return;
-    }
-    this.#waiting.delete(next);
-    next();
-  }
-}
-
-/** Inside a transaction nothing has been committed, so nothing is ambiguous. */
-function raise(error: unknown, whose: "ours" | "theirs"): never {
-  const ours = fromDriver(error, "a transaction", false);
-  throw whose === "ours" || ours.code === "LH_DATABASE_UNAVAILABLE" ? ours : error;
-}
-
-/** A client that breaks while it is checked out reports it to the query under way; the event on top would end the process. */
-function ignoreLateErrors(client: pg.PoolClient): void {
-  client.on("error", () => {});
 }

@@ -1,13 +1,14 @@
-import { DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
+import { DatabaseRefusedError, DatabaseUnavailableError, InvalidTxError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Clock } from "../seams/clock.js";
 import type { Database, OwnTx, Query } from "../seams/database.js";
 import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
+import { Outage } from "./outage.js";
 
 /**
- * Wraps any Database, also a simulated one, and decides in one place what is tried again: a lost connection, a serialisation
- * failure, a deadlock. Every statement of ours may be repeated after an ambiguous commit, so the default is to send the same
+ * Wraps any Database, also a simulated one, and decides in one place what is tried again: a lost connection, one to a read-only
+ * server, a serialisation failure, a deadlock. Every statement of ours may be repeated after an ambiguous commit, so the default is to send the same
  * query again; a caller that must say it is a repetition gives the query to send then, and one that can't be repeated says so.
  */
 export class GuardedDatabase {
@@ -15,12 +16,14 @@ export class GuardedDatabase {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #events: Events;
+  readonly #outage: Outage;
 
   constructor(seams: { database: Database; clock: Clock; random: Random; events: Events }) {
     this.#database = seams.database;
     this.#clock = seams.clock;
     this.#random = seams.random;
     this.#events = seams.events;
+    this.#outage = new Outage(seams);
   }
 
   /**
@@ -36,8 +39,11 @@ export class GuardedDatabase {
     let mayHaveCommitted = false;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#database.run(next);
+        const rows = await this.#database.run(next);
+        this.#outage.note(null);
+        return rows;
       } catch (error) {
+        this.#outage.note(error);
         if (isAmbiguous(error)) {
           mayHaveCommitted = true;
           onAmbiguous?.();
@@ -51,7 +57,9 @@ export class GuardedDatabase {
 
   /** Runs work in one transaction, once: a transaction with a user's code in it is the user's to repeat. */
   async transaction<T>(work: (tx: OwnTx) => Promise<T>, whose?: "ours" | "theirs"): Promise<T> {
-    return await this.#database.transaction(work, whose);
+    const result = await this.#database.transaction((tx) => whileOpen(tx, work), whose);
+    this.#outage.note(null);
+    return result;
   }
 
   async close(): Promise<void> {
@@ -64,6 +72,28 @@ export class GuardedDatabase {
     this.#events.emit("database:retried", { statement: query.name, tries, reason: String(error) });
     const ceiling = Math.min(defaults.databaseBackoffMs * 2 ** tries, defaults.databaseBackoffMsMax);
     await this.#clock.sleep(ceiling * (0.5 + this.#random.fraction() / 2));
+  }
+}
+
+/** Refuses what comes after the end: it would run on a connection that may be in somebody else's transaction by then. */
+async function whileOpen<T>(tx: OwnTx, work: (tx: OwnTx) => Promise<T>): Promise<T> {
+  let isOpen = true;
+  const check = (): void => {
+    if (!isOpen) throw new InvalidTxError("its transaction has ended (is an await missing in it?)");
+  };
+  try {
+    return await work({
+      query: async (text, values) => {
+        check();
+        return await tx.query(text, values);
+      },
+      run: async (query) => {
+        check();
+        return await tx.run(query);
+      },
+    });
+  } finally {
+    isOpen = false;
   }
 }
 
@@ -82,8 +112,13 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseRefusedError && error.sqlState === "55P03";
 }
 
+/** The server was demoted or is a standby. The driver throws the connection away; the next one may lead to the primary. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof DatabaseRefusedError && error.sqlState === "25006";
+}
+
 function isCurable(error: unknown): boolean {
-  if (error instanceof DatabaseUnavailableError) return true;
+  if (error instanceof DatabaseUnavailableError || isReadOnly(error)) return true;
   if (!(error instanceof DatabaseRefusedError)) return false;
   // A settle that was routed to the rest while the day of its row was being attached; the second time it finds the day.
   const isLateForTheDay = error.sqlState === "23514" && error.message.includes("_archive_rest");

@@ -5,11 +5,18 @@ import type { Tx } from "../seams/database.js";
 import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
 import { binder, shortHash } from "./bind.js";
-import type { GuardedDatabase } from "./guarded-database.js";
-import type { Migration } from "./migration.js";
-import { migrations } from "./migrations.generated.js";
+import { withClosedFunctions } from "./closed-functions.js";
+import type { Library, Migration } from "./migration.js";
 import { defaultNames, type Names, withNames } from "./names.js";
-import { listMigrations, listQueues, readServer, recordMigration } from "./statements.generated.js";
+import { runOn } from "./run-on.js";
+import {
+  listMigrations,
+  listQueues,
+  readServer,
+  recordMigration,
+  recordVersion,
+} from "./statements.generated.js";
+import { checkMayChange, checkMayWork, libraryOf, type VersionSeams } from "./version.js";
 
 export interface QueueShape {
   readonly name: string;
@@ -17,8 +24,7 @@ export interface QueueShape {
   readonly buckets: number;
 }
 
-export interface MigrateSeams {
-  readonly database: GuardedDatabase;
+export interface MigrateSeams extends VersionSeams {
   readonly clock: Clock;
   readonly random: Random;
   readonly events: Events;
@@ -27,15 +33,21 @@ export interface MigrateSeams {
 /**
  * Brings the schema and every queue in it up to date. Each step is one transaction under one advisory lock, so any number of
  * processes may start at once: one does the work, the others find it done. A step waits at most 900 ms for a table lock and is
- * tried again, so a large table is never blocked for longer. Returns how many migrations ran.
+ * tried again, so a large table is never blocked for longer. Returns how many migrations ran: none where the schema is newer than this library.
  */
 export async function migrate(seams: MigrateSeams, schema: string): Promise<number> {
   const names: Names = { schema, queue: defaultNames.queue };
-  if (await isCurrent(seams, names)) return 0;
-  await step(seams, names, "the schema's own tables", (tx) => createSchema(tx, names));
+  const library = libraryOf(seams);
+  const version = await checkMayWork(seams, names);
+  if (version !== null && version.revision > library.revision) {
+    seams.events.emit("migration:skipped", { schema, revision: version.revision, own: library.revision });
+    return 0;
+  }
+  if (version?.revision === library.revision && (await isCurrent(seams, names))) return 0;
+  await step(seams, names, "the schema's own tables", (tx) => createSchema(tx, library, names));
   let applied = 0;
   for (;;) {
-    const next = await step(seams, names, "the next file", (tx) => applyNext(tx, names));
+    const next = await step(seams, names, "the next file", (tx) => applyNext(tx, library, names));
     if (next === null) return applied;
     applied += 1;
     seams.events.emit("migration:applied", next);
@@ -43,10 +55,19 @@ export async function migrate(seams: MigrateSeams, schema: string): Promise<numb
 }
 
 /** Applies all migrations of one queue that is being created, on the caller's transaction. */
-export async function migrateQueue(tx: Tx, schema: string, queue: QueueShape): Promise<void> {
-  for (const migration of migrations) {
-    if (concerns(migration, queue)) await apply(tx, migration, { schema, queue: queue.name }, queue);
-  }
+export async function migrateQueue(
+  tx: Tx,
+  library: Library,
+  schema: string,
+  queue: QueueShape,
+): Promise<void> {
+  const names = { schema, queue: queue.name };
+  await withClosedFunctions(tx, names, async () => {
+    for (const migration of library.migrations) {
+      if (concerns(migration, queue))
+        await apply(tx, { migration, revision: library.revision }, names, queue);
+    }
+  });
 }
 
 /** Runs work in a transaction that holds the migration lock; tries again while locks can't be had. */
@@ -59,10 +80,13 @@ export async function step<T>(
   for (let tries = 1; ; tries++) {
     try {
       return await seams.database.transaction(async (tx) => {
-        await tx.query(`set local lock_timeout = '${defaults.migrateLockTimeoutMs}ms'`);
+        // In place of those of the role, which are meant for other statements.
+        const limits = `set local lock_timeout = '${defaults.migrateLockTimeoutMs}ms'; set local statement_timeout = '${defaults.statementTimeoutMs}ms'`;
+        await tx.query(`${limits}; set local search_path = pg_catalog, pg_temp`);
         await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
           `leasehold migrations ${names.schema}`,
         ]);
+        await checkMayChange(tx, libraryOf(seams), names);
         return await work(tx);
       }, "ours");
     } catch (error) {
@@ -88,7 +112,7 @@ async function isCurrent(seams: MigrateSeams, names: Names): Promise<boolean> {
   if (server?.migrations_exists !== true || !server.queues_exists) return false;
   const done = await seams.database.run(bind(listMigrations, {}));
   const queues = await seams.database.run(bind(listQueues, {}));
-  return firstMissing(done, queues as readonly QueueShape[]) === null;
+  return firstMissing(libraryOf(seams), done, queues as readonly QueueShape[]) === null;
 }
 
 /** The first file that the schema or one queue of it still lacks, or null. A schema newer than the library lacks nothing. */
@@ -99,7 +123,7 @@ export async function missingFile(
 ): Promise<string | null> {
   const done = await seams.database.run(binder(names)(listMigrations, {}));
   const applied = new Set(done.map((row) => `${row.queue}#${row.id}`));
-  for (const migration of migrations) {
+  for (const migration of libraryOf(seams).migrations) {
     const scope = migration.scope === "schema" ? "" : queue.name;
     if (scope !== "" && !concerns(migration, queue)) continue;
     if (!applied.has(`${scope}#${migration.id}`)) return fileName(migration);
@@ -107,24 +131,36 @@ export async function missingFile(
   return null;
 }
 
-async function createSchema(tx: Tx, names: Names): Promise<void> {
+async function createSchema(tx: Tx, library: Library, names: Names): Promise<void> {
   const { rows } = await tx.query("select 1 from pg_namespace where nspname = $1", [names.schema]);
   if (rows.length === 0) await tx.query(withNames("create schema leasehold", names));
   const table = `create table if not exists leasehold.migrations (
     id int not null, queue text not null default '', name text not null, checksum text not null, applied_at timestamptz not null default now(),
     primary key (queue, id))`;
   await tx.query(withNames(table, names));
+  await tx.query(withNames("alter table leasehold.migrations add column if not exists revision int", names));
+  const version = `create table if not exists leasehold.schema_version (
+    is_only boolean primary key default true check (is_only), revision int not null, oldest int not null, migrated_at timestamptz not null default now())`;
+  await tx.query(withNames(version, names));
+  // Before the first file, so that no older library begins in between.
+  const { revision, oldest } = library;
+  await runOn(tx, binder(names)(recordVersion, { revision, oldest }));
 }
 
-async function applyNext(tx: Tx, names: Names): Promise<{ id: number; name: string; queue: string } | null> {
+async function applyNext(
+  tx: Tx,
+  library: Library,
+  names: Names,
+): Promise<{ id: number; name: string; queue: string } | null> {
   const bind = binder(names);
   const done = (await tx.query(bind(listMigrations, {}).text)).rows as AppliedMigration[];
   const hasQueues = done.some((row) => row.queue === "" && row.id === 1);
   const queues = hasQueues ? ((await tx.query(bind(listQueues, {}).text)).rows as QueueShape[]) : [];
-  const missing = firstMissing(done, queues);
+  const missing = firstMissing(library, done, queues);
   if (missing === null) return null;
   const { migration, queue } = missing;
-  await apply(tx, migration, { schema: names.schema, queue: queue?.name ?? names.queue }, queue);
+  const own = { schema: names.schema, queue: queue?.name ?? names.queue };
+  await withClosedFunctions(tx, own, () => apply(tx, { migration, revision: library.revision }, own, queue));
   return { id: migration.id, name: migration.name, queue: queue?.name ?? "" };
 }
 
@@ -136,9 +172,10 @@ interface AppliedMigration {
 
 /**
  * Schema migrations come first, then those of each queue, in the order of their numbers. A file whose text has changed since it ran
- * runs again: files do not change once they are released, and while they are being written each may be run any number of times.
+ * runs again: each may be run any number of times. Only a library that is not older than the schema comes here.
  */
 function firstMissing(
+  { migrations }: Library,
   done: readonly AppliedMigration[],
   queues: readonly QueueShape[],
 ): { migration: Migration; queue: QueueShape | null } | null {
@@ -160,7 +197,12 @@ function concerns(migration: Migration, queue: QueueShape): boolean {
   return migration.scope === "queue" && (migration.order === null || migration.order === queue.order);
 }
 
-async function apply(tx: Tx, migration: Migration, names: Names, queue: QueueShape | null): Promise<void> {
+async function apply(
+  tx: Tx,
+  { migration, revision }: { readonly migration: Migration; readonly revision: number },
+  names: Names,
+  queue: QueueShape | null,
+): Promise<void> {
   const sql = withNames(migration.sql, names).replaceAll(
     "360 /* buckets */",
     String(queue?.buckets ?? defaults.buckets),
@@ -178,6 +220,7 @@ async function apply(tx: Tx, migration: Migration, names: Names, queue: QueueSha
     queue: queue?.name ?? "",
     name: migration.name,
     checksum: shortHash(migration.sql),
+    revision,
   });
   await tx.query(record.text, [...record.values]);
 }

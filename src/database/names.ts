@@ -1,4 +1,5 @@
 import { InvalidNameError } from "../errors.js";
+import { isReserved } from "./derived-names.js";
 
 /** The names in the SQL files stand for the real ones. */
 export interface Names {
@@ -9,22 +10,6 @@ export interface Names {
 export const defaultNames: Names = Object.freeze({ schema: "leasehold", queue: "inbox" });
 
 const namePattern = /^[a-z_][a-z0-9_]{0,47}$/;
-const reservedQueues: ReadonlySet<string> = new Set([
-  ...[
-    "queues",
-    "workers",
-    "worker_lease",
-    "dedupe",
-    "receipts",
-    "handled",
-    "fences",
-    "tenant_leases",
-    "samples",
-    "duties",
-  ],
-  ...["migrations", "lease_tokens", "enqueue", "dedupe_expiry", "receipts_expiry", "handled_age"],
-]);
-const reservedEndings = /_(archive|archive_rest|hot_keys|seq|pkey|line|scheduled|finished|id_idx|a\d{8})$/;
 
 /** Words that PostgreSQL reserves; an unquoted schema of that name would be a syntax error. */
 const reservedWords: ReadonlySet<string> = new Set(
@@ -50,8 +35,12 @@ export function checkSchemaName(name: unknown): string {
 
 export function checkQueueName(name: unknown): string {
   const checked = checkName("queue", name);
-  if (checked.startsWith("pg_") || reservedQueues.has(checked) || reservedEndings.test(checked)) {
-    throw new InvalidNameError("queue", name, "the name is reserved for a table or index of the library");
+  if (checked.startsWith("pg_") || isReserved(checked)) {
+    throw new InvalidNameError(
+      "queue",
+      name,
+      "the name is reserved for a table, index or function of the library",
+    );
   }
   return checked;
 }

@@ -1,7 +1,7 @@
 import type { AttemptError, JobRecord, JobStatus } from "../work/job.js";
 import type { claimJobs, getJob, settleJobs } from "./statements.generated.js";
 
-/** The rows of statements, and how they become what an operator sees: snake_case to camelCase, bigint from text. Claimed rows: work/claimed-row.ts. */
+/** The rows of statements, and how they become what an operator sees: snake_case to camelCase. Claimed rows: work/claimed-row.ts. */
 
 export type ClaimRow = NonNullable<(typeof claimJobs)["row"]>;
 export type SettleRow = NonNullable<(typeof settleJobs)["row"]>;
@@ -16,7 +16,7 @@ export function toJobRecord(row: JobRow, queue: string): JobRecord {
     headers: row.headers as Record<string, unknown>,
     partitionKey: row.partition_key,
     bucket: row.partition_bucket,
-    seq: BigInt(row.seq),
+    seq: row.seq,
     status: row.status as JobStatus,
     attempts: row.attempts,
     maxAttempts: row.max_attempts,
@@ -27,7 +27,7 @@ export function toJobRecord(row: JobRow, queue: string): JobRecord {
     claimedBy: row.claimed_by,
     claimedAt: row.claimed_at,
     leaseExpiresAt: row.lease_expires_at,
-    fenceToken: BigInt(row.lease_generation),
+    fenceToken: row.lease_generation,
     idempotencyKey: row.idempotency_key,
     lastError: row.last_error,
     errors: row.errors as AttemptError[],

@@ -1,6 +1,45 @@
+import { DatabaseUnavailableError, InvalidTxError, LeaseholdError } from "../errors.js";
 import type { Query, Tx } from "../seams/database.js";
 
-/** Runs a bound query on a transaction, whoever opened it. */
+/** Runs a bound query on a transaction, whoever opened it. An answer of the server comes back as the driver raised it. */
 export async function runOn<R>(tx: Tx, query: Query<R>): Promise<readonly R[]> {
-  return (await tx.query(query.text, [...query.values])).rows as readonly R[];
+  checkTx(tx);
+  let result: unknown;
+  try {
+    result = await tx.query(query.text, [...query.values]);
+  } catch (error) {
+    throw notAnswered(error, query.name);
+  }
+  const { rows } = (result ?? {}) as { readonly rows?: unknown };
+  if (Array.isArray(rows)) return rows as readonly R[];
+  const what = Array.isArray(result) ? "a list of rows" : "something else";
+  throw new InvalidTxError(
+    `its query() resolves with ${what} instead of { rows }; roll back, because a statement may have run`,
+  );
+}
+
+/** By what it has: users come with the objects of many drivers and ORMs. */
+function checkTx(tx: unknown): void {
+  const isObject = (typeof tx === "object" && tx !== null) || typeof tx === "function";
+  if (!isObject || !("query" in tx) || typeof tx.query !== "function")
+    throw new InvalidTxError(isObject ? "it has no query() method" : "it is not an object");
+  if (isUnconnected(tx)) throw new InvalidTxError("it is a client that was never connected");
+  const isPool = "totalCount" in tx && "idleCount" in tx && "connect" in tx;
+  if (isPool)
+    throw new InvalidTxError("it is a pool, which runs each statement on any connection; use pool.connect()");
+}
+
+/** pg keeps the queries of a client until it is connected, which this one would never be. */
+function isUnconnected(tx: object): boolean {
+  const { _connected, _connecting } = tx as Readonly<Record<string, unknown>>;
+  return _connected === false && _connecting === false;
+}
+
+/** What is not the server's answer came from a connection that has ended or broke. Nothing of an open transaction has committed. */
+function notAnswered(error: unknown, statement: string): unknown {
+  const isOurs = error instanceof LeaseholdError || error instanceof TypeError;
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  const isAnswer = typeof code === "string" && !/^E[A-Z_]+$/.test(code);
+  if (isOurs || isAnswer || !(error instanceof Error)) return error;
+  return new DatabaseUnavailableError(statement, false, { cause: error });
 }

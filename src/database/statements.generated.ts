@@ -9,7 +9,7 @@ export const auditRows: Statement<
 > = {
   name: "audit_rows",
   text: `with t as materialized (
-  select coalesce($1::timestamptz, clock_timestamp()) as now, $2::float8 * interval '1 ms' as late
+  select coalesce($1::timestamptz, pg_catalog.clock_timestamp()) as now, $2::float8 * interval '1 ms' as late
 ), queue as materialized (
   select q.on_dead_letter, q."order", q.paused_at is null and exists (
     select 1 from leasehold.workers w cross join t where w.status = 'alive' and 'inbox' = any(w.queues) and w.last_seen_at + w.ttl > t.now
@@ -18,9 +18,9 @@ export const auditRows: Statement<
 ), drawn as materialized (
   select case when s.is_called then s.last_value else s.last_value - 1 end as token from leasehold.lease_tokens s
 ), odd as materialized (
-  select j.id, j.partition_key, j.partition_bucket, j.seq, j.priority, j.available_at, j.status, j.claimed_by, j.lease_generation, j.lease_expires_at, j.attempts, j.max_attempts, j.finished_at
+  select j.id, j.partition_key, j.partition_bucket, j.seq, j.priority, j.available_at, j.status, j.claimed_by, j.lease_generation, j.lease_expires_at, j.attempts, j.crashes, j.max_attempts, j.finished_at
   from leasehold.inbox j cross join drawn d cross join queue q
-  where j.status = 'processing' or j.claimed_by is not null or j.lease_expires_at is not null or j.attempts > j.max_attempts or j.lease_generation > d.token
+  where j.status = 'processing' or j.claimed_by is not null or j.lease_expires_at is not null or j.attempts - j.crashes > j.max_attempts or j.crashes > j.attempts or j.lease_generation > d.token
      or (j.finished_at is not null) <> (j.status = 'dead_letter' and q.on_dead_letter = 'continue')
 ), late as materialized (
   select o.id, o.partition_key, o.seq, o.claimed_by, o.lease_expires_at, t.now - t.late as by_now
@@ -29,30 +29,31 @@ export const auditRows: Statement<
     select 1 from leasehold.inbox e where e.in_line and e.partition_bucket = o.partition_bucket and e.status = 'pending'
       and (e.priority, e.available_at, e.seq) < (o.priority, o.available_at, o.seq)))
 ), broken as (
-  select 'holder' as rule, o.id, o.partition_key, o.seq, format('status %s, held by %s, lease until %s', o.status, coalesce(o.claimed_by, 'nobody'), o.lease_expires_at) as detail
+  select 'holder' as rule, o.id, o.partition_key, o.seq, pg_catalog.format('status %s, held by %s, lease until %s', o.status, coalesce(o.claimed_by, 'nobody'), o.lease_expires_at) as detail
   from odd o where case when o.status = 'processing' then o.claimed_by is null or o.lease_expires_at is null
                         else o.claimed_by is not null or o.lease_expires_at is not null end
   union all
-  select 'attempts', o.id, o.partition_key, o.seq, format('attempt %s of %s', o.attempts, o.max_attempts) from odd o where o.attempts > o.max_attempts
+  select 'attempts', o.id, o.partition_key, o.seq, pg_catalog.format('%s attempts, %s of them crashes, of %s for errors', o.attempts, o.crashes, o.max_attempts)
+  from odd o where o.attempts - o.crashes > o.max_attempts or o.crashes > o.attempts
   union all
-  select 'finished', o.id, o.partition_key, o.seq, format('status %s, finished at %s', o.status, coalesce(o.finished_at::text, 'no time'))
+  select 'finished', o.id, o.partition_key, o.seq, pg_catalog.format('status %s, finished at %s', o.status, coalesce(o.finished_at::text, 'no time'))
   from odd o cross join queue q where (o.finished_at is not null) <> (o.status = 'dead_letter' and q.on_dead_letter = 'continue')
   union all
-  select 'token', o.id, o.partition_key, o.seq, format('token %s, the last one drawn is %s', o.lease_generation, d.token)
+  select 'token', o.id, o.partition_key, o.seq, pg_catalog.format('token %s, the last one drawn is %s', o.lease_generation, d.token)
   from odd o cross join drawn d where o.lease_generation > d.token
   union all
-  select 'expired', o.id, o.partition_key, o.seq, format('held by %s, whose lease ran out at %s', o.claimed_by, o.lease_expires_at)
+  select 'expired', o.id, o.partition_key, o.seq, pg_catalog.format('held by %s, whose lease ran out at %s', o.claimed_by, o.lease_expires_at)
   from late o where o.lease_expires_at < o.by_now
   union all
-  select 'dead holder', o.id, o.partition_key, o.seq, format('held by %s, which is dead and was last seen at %s', o.claimed_by, w.last_seen_at)
+  select 'dead holder', o.id, o.partition_key, o.seq, pg_catalog.format('held by %s, which is dead and was last seen at %s', o.claimed_by, w.last_seen_at)
   from late o join leasehold.workers w on w.id = o.claimed_by
   where o.lease_expires_at >= o.by_now and w.status = 'dead' and w.left_at is null and w.last_seen_at + w.ttl < o.by_now
   union all
-  select 'two lives', a.id, a.partition_key, a.seq, format('status %s, and %s at %s in the archive', j.status, a.status, a.finished_at)
+  select 'two lives', a.id, a.partition_key, a.seq, pg_catalog.format('status %s, and %s at %s in the archive', j.status, a.status, a.finished_at)
   from leasehold.inbox_archive a join leasehold.inbox j on j.id = a.id
-  where a.finished_at > coalesce($1::timestamptz, now()) - interval '10 minutes'
+  where a.finished_at > coalesce($1::timestamptz, pg_catalog.now()) - interval '10 minutes'
 ), numbered as (
-  select b.*, count(*) over (partition by b.rule) as total, row_number() over (partition by b.rule order by b.seq, b.id) as n from broken b
+  select b.*, pg_catalog.count(*) over (partition by b.rule) as total, pg_catalog.row_number() over (partition by b.rule order by b.seq, b.id) as n from broken b
 )
 select n.rule, n.id, n.partition_key, n.seq, n.detail, n.total from numbered n where n.n <= $3::int order by n.rule, n.n`,
   parameters: ["now", "lateMs", "limit"],
@@ -69,10 +70,10 @@ export const auditOrder: Statement<
 ), working as materialized (
   select j.id, j.partition_key, j.partition_bucket, j.seq, j.claimed_by, j.lease_generation from leasehold.inbox j where j.status = 'processing'
 ), broken as (
-  select 'two holders' as rule, w.id, w.partition_key, w.seq, format('held by %s under token %s, while others of its key are held by somebody else', w.claimed_by, w.lease_generation) as detail
+  select 'two holders' as rule, w.id, w.partition_key, w.seq, pg_catalog.format('held by %s under token %s, while others of its key are held by somebody else', w.claimed_by, w.lease_generation) as detail
   from working w where exists (select 1 from working o where o.partition_key = w.partition_key and o.claimed_by <> w.claimed_by)
   union all
-  select 'overtaken', e.id, w.partition_key, e.seq, format('waits, while #%s of its key is in process by %s', w.seq, w.claimed_by)
+  select 'overtaken', e.id, w.partition_key, e.seq, pg_catalog.format('waits, while #%s of its key is in process by %s', w.seq, w.claimed_by)
   from working w cross join queue q cross join lateral (
     select j.id, j.seq from leasehold.inbox j
     where j.in_line and j.partition_bucket = w.partition_bucket and j.partition_key = w.partition_key and j.seq < w.seq
@@ -80,33 +81,62 @@ export const auditOrder: Statement<
     order by j.seq limit 1) e
   where q.is_strict
 ), numbered as (
-  select b.*, count(*) over (partition by b.rule) as total, row_number() over (partition by b.rule order by b.seq, b.id) as n from broken b
+  select b.*, pg_catalog.count(*) over (partition by b.rule) as total, pg_catalog.row_number() over (partition by b.rule order by b.seq, b.id) as n from broken b
 )
 select n.rule, n.id, n.partition_key, n.seq, n.detail, n.total from numbered n where n.n <= $1::int order by n.rule, n.n`,
   parameters: ["limit"],
 };
 
+/** sql/statements/audit.sql */
+export const auditDue: Statement<
+  { readonly now: Date | null; readonly lateMs: number },
+  { readonly bucket: number; readonly id: string; readonly partition_key: string; readonly seq: string }
+> = {
+  name: "audit_due",
+  text: `select b.bucket, j.id, j.partition_key, j.seq
+from leasehold.queues q cross join lateral pg_catalog.generate_series(0, q.buckets - 1) b(bucket) cross join lateral (
+  (select i.id, i.partition_key, i.seq, i.status, i.available_at from leasehold.inbox i
+   where q."order" = 'key' and i.in_line and i.partition_bucket = b.bucket order by i.partition_key, i.seq limit 1)
+  union all
+  (select i.id, i.partition_key, i.seq, i.status, i.available_at from leasehold.inbox i
+   where q."order" = 'none' and i.in_line and i.partition_bucket = b.bucket order by i.priority, i.available_at, i.seq limit 1)) j
+where q.name = 'inbox' and q.paused_at is null and j.status = 'pending'
+  and j.available_at < coalesce($1::timestamptz, pg_catalog.clock_timestamp()) - $2::float8 * interval '1 ms'
+order by b.bucket`,
+  parameters: ["now", "lateMs"],
+};
+
 /** sql/statements/claim.sql */
 export const claimJobs: Statement<
-  { readonly workerId: string; readonly buckets: readonly number[]; readonly after: readonly string[] | null; readonly limit: number; readonly run: number; readonly retries: number; readonly suspects: number; readonly leaseMs: bigint; readonly knownTokens: readonly bigint[] | null; readonly now: Date | null; readonly keys: readonly string[] | null; readonly floors: readonly bigint[] | null; readonly turns: readonly bigint[] | null; readonly generation: bigint | null },
+  { readonly workerId: string; readonly buckets: readonly number[]; readonly after: readonly string[] | null; readonly limit: number; readonly run: number; readonly retries: number; readonly suspects: number; readonly leaseMs: bigint; readonly knownTokens: readonly bigint[] | null; readonly now: Date | null; readonly keys: readonly string[] | null; readonly floors: readonly bigint[] | null; readonly turns: readonly bigint[] | null; readonly generation: bigint | null; readonly bytes: bigint; readonly kinds: readonly string[] | null },
   { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_ms: number | null; readonly expires_ms: number | null; readonly lease_generation: string | null; readonly available_ms: number | null; readonly created_ms: number | null; readonly idempotency_key: string | null; readonly last_error: string | null }
 > = {
   name: "claim_jobs",
   text: `select * from leasehold.inbox_claim($1::text, $2::int[], $3::text[], $4::int, $5::int, $6::int,
   $7::int, $8::bigint, $9::bigint[], $10::timestamptz, $11::text[], $12::bigint[], $13::bigint[],
-  $14::bigint)`,
-  parameters: ["workerId", "buckets", "after", "limit", "run", "retries", "suspects", "leaseMs", "knownTokens", "now", "keys", "floors", "turns", "generation"],
+  $14::bigint, $15::bigint, $16::text[])`,
+  parameters: ["workerId", "buckets", "after", "limit", "run", "retries", "suspects", "leaseMs", "knownTokens", "now", "keys", "floors", "turns", "generation", "bytes", "kinds"],
 };
 
 /** sql/statements/claim.sql */
 export const claimWoken: Statement<
-  { readonly workerId: string; readonly buckets: readonly number[]; readonly limit: number; readonly run: number; readonly leaseMs: bigint; readonly now: Date | null; readonly turns: readonly bigint[] | null; readonly generation: bigint | null },
+  { readonly workerId: string; readonly buckets: readonly number[]; readonly limit: number; readonly run: number; readonly leaseMs: bigint; readonly now: Date | null; readonly turns: readonly bigint[] | null; readonly generation: bigint | null; readonly bytes: bigint; readonly kinds: readonly string[] | null },
   { readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly claimed_ms: number | null; readonly expires_ms: number | null; readonly lease_generation: string | null; readonly available_ms: number | null; readonly created_ms: number | null; readonly idempotency_key: string | null; readonly last_error: string | null }
 > = {
   name: "claim_woken",
   text: `select * from leasehold.inbox_claim_woken($1::text, $2::int[], $3::int, $4::int, $5::bigint, $6::timestamptz, $7::bigint[],
-  $8::bigint)`,
-  parameters: ["workerId", "buckets", "limit", "run", "leaseMs", "now", "turns", "generation"],
+  $8::bigint, $9::bigint, $10::text[])`,
+  parameters: ["workerId", "buckets", "limit", "run", "leaseMs", "now", "turns", "generation", "bytes", "kinds"],
+};
+
+/** sql/statements/claim.sql */
+export const readPayload: Statement<
+  { readonly id: string; readonly token: bigint },
+  { readonly payload: unknown; readonly headers: unknown }
+> = {
+  name: "read_payload",
+  text: `select j.payload, j.headers from leasehold.inbox j where j.id = $1::uuid and j.lease_generation = $2::bigint`,
+  parameters: ["id", "token"],
 };
 
 /** sql/statements/enqueue.sql */
@@ -121,14 +151,16 @@ export const enqueueJobs: Statement<
 
 /** sql/statements/fence.sql */
 export const raiseFence: Statement<
-  { readonly resource: string; readonly token: bigint },
+  { readonly resource: string; readonly token: bigint; readonly now: Date | null },
   { readonly token: string }
 > = {
   name: "raise_fence",
-  text: `insert into leasehold.fences as f (resource, token) values ($1::text, $2::bigint)
-on conflict (resource) do update set token = excluded.token, seen_at = now() where f.token <= excluded.token
+  text: `insert into leasehold.fences as f (resource, token, seen_at) values ($1::text, $2::bigint, coalesce($3::timestamptz, pg_catalog.now()))
+on conflict (resource) do update set token = excluded.token,
+  seen_at = case when f.seen_at < excluded.seen_at - interval '1 day' then excluded.seen_at else f.seen_at end
+where f.token <= excluded.token
 returning f.token`,
-  parameters: ["resource", "token"],
+  parameters: ["resource", "token", "now"],
 };
 
 /** sql/statements/fence.sql */
@@ -143,13 +175,13 @@ export const readFence: Statement<
 
 /** sql/statements/fence.sql */
 export const handleOnce: Statement<
-  { readonly handler: string; readonly messageId: string },
+  { readonly handler: string; readonly messageId: string; readonly now: Date | null },
   { readonly message_id: string }
 > = {
   name: "handle_once",
-  text: `insert into leasehold.handled (handler, message_id) values ($1::text, $2::text)
+  text: `insert into leasehold.handled (handler, message_id, handled_at) values ($1::text, $2::text, coalesce($3::timestamptz, pg_catalog.now()))
 on conflict do nothing returning message_id`,
-  parameters: ["handler", "messageId"],
+  parameters: ["handler", "messageId", "now"],
 };
 
 /** sql/statements/housekeeping.sql */
@@ -158,7 +190,7 @@ export const electHousekeeper: Statement<
   { readonly elected: boolean }
 > = {
   name: "elect_housekeeper",
-  text: `select pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.queues'::regclass), 2048) as elected`,
+  text: `select pg_catalog.pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.queues'::regclass), 2048) as elected`,
   parameters: [],
 };
 
@@ -168,7 +200,7 @@ export const findDuty: Statement<
   { readonly ago_ms: number | null }
 > = {
   name: "find_duty",
-  text: `select (extract(epoch from coalesce($1::timestamptz, clock_timestamp()) - d.done_at) * 1000)::float8 as ago_ms
+  text: `select (extract(epoch from coalesce($1::timestamptz, pg_catalog.clock_timestamp()) - d.done_at) * 1000)::float8 as ago_ms
 from (select 1) one left join leasehold.duties d on d.name = $2::text`,
   parameters: ["now", "name"],
 };
@@ -179,7 +211,7 @@ export const recordDuty: Statement<
   Record<string, never>
 > = {
   name: "record_duty",
-  text: `insert into leasehold.duties (name, done_at) values ($1::text, coalesce($2::timestamptz, clock_timestamp()))
+  text: `insert into leasehold.duties (name, done_at) values ($1::text, coalesce($2::timestamptz, pg_catalog.clock_timestamp()))
 on conflict (name) do update set done_at = excluded.done_at`,
   parameters: ["name", "now"],
 };
@@ -192,12 +224,12 @@ export const markStaleWorkers: Statement<
   name: "mark_stale_workers",
   text: `with stale as materialized (
   select w.id from leasehold.workers w
-  where w.status <> 'dead' and w.last_seen_at + w.ttl < coalesce($1::timestamptz, now())
+  where w.status <> 'dead' and w.last_seen_at + w.ttl < coalesce($1::timestamptz, pg_catalog.now())
   order by w.id limit 1000 for update skip locked
 ), marked as (
   update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
 ), told as materialized (
-  select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
+  select pg_catalog.pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
 select m.id from marked m left join told on true order by m.id`,
   parameters: ["now"],
@@ -211,13 +243,30 @@ export const removeDeadWorkers: Statement<
   name: "remove_dead_workers",
   text: `with old as materialized (
   select w.id from leasehold.workers w
-  where w.status = 'dead' and w.last_seen_at < coalesce($1::timestamptz, now()) - interval '1 day'
+  where w.status = 'dead' and w.last_seen_at < coalesce($1::timestamptz, pg_catalog.now()) - interval '1 day'
   order by w.id limit 1000 for update skip locked
 ), gone as (
   delete from leasehold.workers w using old o where w.id = o.id returning 1
 )
-select count(*) as removed from gone`,
+select pg_catalog.count(*) as removed from gone`,
   parameters: ["now"],
+};
+
+/** sql/statements/housekeeping.sql */
+export const listUnhandledKinds: Statement<
+  { readonly now: Date | null; readonly limit: number },
+  { readonly kind: string; readonly rows: string }
+> = {
+  name: "list_unhandled_kinds",
+  text: `with live as materialized (
+  select w.kinds from leasehold.workers w
+  where w.status = 'alive' and 'inbox' = any(w.queues) and w.last_seen_at + w.ttl > coalesce($1::timestamptz, pg_catalog.clock_timestamp())
+)
+select s.kind, pg_catalog.count(*) as rows from (select j.kind, j.status from leasehold.inbox j limit $2::int) s
+where s.status = 'pending' and exists (select 1 from live)
+  and not exists (select 1 from live l where not l.kinds ? 'inbox' or l.kinds -> 'inbox' ? s.kind)
+group by s.kind order by s.kind`,
+  parameters: ["now", "limit"],
 };
 
 /** sql/statements/housekeeping.sql */
@@ -228,13 +277,13 @@ export const expireDedupe: Statement<
   name: "expire_dedupe",
   text: `with old as materialized (
   select d.queue, d.idempotency_key from leasehold.dedupe d
-  where d.queue = 'inbox' and d.expires_at < coalesce($1::timestamptz, now())
+  where d.queue = 'inbox' and d.expires_at < coalesce($1::timestamptz, pg_catalog.now())
     and not exists (select 1 from leasehold.inbox j where j.id = d.job_id)
   order by d.expires_at limit $2::int for update skip locked
 ), gone as (
   delete from leasehold.dedupe d using old o where d.queue = o.queue and d.idempotency_key = o.idempotency_key returning 1
 )
-select count(*) as removed from gone`,
+select pg_catalog.count(*) as removed from gone`,
   parameters: ["now", "limit"],
 };
 
@@ -245,7 +294,7 @@ export const expireReceipts: Statement<
 > = {
   name: "expire_receipts",
   text: `with t as (
-  select coalesce($1::timestamptz, now()) as now
+  select coalesce($1::timestamptz, pg_catalog.now()) as now
 ), receipts as (
   delete from leasehold.receipts r where r.id in (
     select o.id from leasehold.receipts o, t where o.expires_at < t.now order by o.expires_at limit $2::int for update of o skip locked)
@@ -256,8 +305,53 @@ export const expireReceipts: Statement<
     where o.handled_at < t.now - $3::float8 * interval '1 ms' order by o.handled_at limit $2 for update of o skip locked)
   returning 1
 )
-select (select count(*) from receipts) + (select count(*) from handled) as removed`,
+select (select pg_catalog.count(*) from receipts) + (select pg_catalog.count(*) from handled) as removed`,
   parameters: ["now", "limit", "handledRetentionMs"],
+};
+
+/** sql/statements/housekeeping.sql */
+export const expireFences: Statement<
+  { readonly now: Date | null; readonly retentionMs: number; readonly limit: number },
+  { readonly removed: string }
+> = {
+  name: "expire_fences",
+  text: `with old as materialized (
+  select f.resource from leasehold.fences f
+  where f.seen_at < coalesce($1::timestamptz, pg_catalog.now()) - $2::float8 * interval '1 ms' - interval '1 day'
+  order by f.seen_at limit $3::int for update skip locked
+), gone as (
+  delete from leasehold.fences f using old o where f.resource = o.resource returning 1
+)
+select pg_catalog.count(*) as removed from gone`,
+  parameters: ["now", "retentionMs", "limit"],
+};
+
+/** sql/statements/housekeeping.sql */
+export const archiveDeadLetters: Statement<
+  { readonly now: Date | null; readonly limit: number },
+  { readonly removed: string }
+> = {
+  name: "archive_dead_letters",
+  text: `with t as (
+  select coalesce($1::timestamptz, pg_catalog.clock_timestamp()) as now, q.dead_letter_retention as kept, q.retention > interval '0' as archives
+  from leasehold.queues q where q.name = 'inbox' and q.dead_letter_retention > interval '0'
+), old as materialized (
+  select j.id from leasehold.inbox j, t
+  where j.finished_at < t.now - t.kept and j.finished_at is not null and j.status = 'dead_letter'
+  order by j.finished_at, j.id limit $2::int for update of j skip locked
+), gone as (
+  delete from leasehold.inbox j using old o where j.id = o.id and j.status = 'dead_letter' returning j.*
+), archived as (
+  insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
+    crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
+    headers, errors, payload)
+  select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, t.now,
+    g.attempts, g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'dead_letter', g.kind, g.partition_key, g.claimed_by,
+    g.idempotency_key, g.last_error, g.headers, g.errors, g.payload
+  from gone g, t where t.archives
+)
+select pg_catalog.count(*) as removed from gone`,
+  parameters: ["now", "limit"],
 };
 
 /** sql/statements/housekeeping.sql */
@@ -267,6 +361,16 @@ export const makeArchiveDays: Statement<
 > = {
   name: "make_archive_days",
   text: `select leasehold.make_archive_days('inbox', $1::int, $2::timestamptz) as made`,
+  parameters: ["days", "now"],
+};
+
+/** sql/statements/housekeeping.sql */
+export const cutArchiveRest: Statement<
+  { readonly days: number; readonly now: Date | null },
+  { readonly step: string }
+> = {
+  name: "cut_archive_rest",
+  text: `select leasehold.cut_archive_rest('inbox', $1::int, $2::timestamptz) as step`,
   parameters: ["days", "now"],
 };
 
@@ -282,12 +386,14 @@ export const dropArchiveDays: Statement<
 
 /** sql/statements/housekeeping.sql */
 export const countStrayArchived: Statement<
-  Record<string, never>,
-  { readonly strays: string }
+  { readonly limit: number; readonly now: Date | null },
+  { readonly strays: string; readonly lacks_today: boolean; readonly is_cut: boolean }
 > = {
   name: "count_stray_archived",
-  text: `select count(*) as strays from (select 1 from leasehold.inbox_archive_rest limit 1000) s`,
-  parameters: [],
+  text: `select (select pg_catalog.count(*) from (select 1 from leasehold.inbox_archive_rest limit $1::int) s) as strays,
+       pg_catalog.to_regclass('leasehold.inbox' || pg_catalog.to_char(coalesce($2::timestamptz, pg_catalog.now()) at time zone 'UTC', '"_a"YYYYMMDD')) is null as lacks_today,
+       exists (select 1 from pg_constraint c where c.conrelid = 'leasehold.inbox_archive_rest'::regclass and c.conname like 'cut\\_%') as is_cut`,
+  parameters: ["limit", "now"],
 };
 
 /** sql/statements/housekeeping.sql */
@@ -297,89 +403,92 @@ export const takeSample: Statement<
 > = {
   name: "take_sample",
   text: `with t as (
-  select coalesce($1::timestamptz, now()) as now
+  select coalesce($1::timestamptz, pg_catalog.now()) as now
 ), trimmed as (
   delete from leasehold.samples s using t
   where s.queue = 'inbox' and s.taken_at < t.now - $2::float8 * interval '1 ms'
 ), pages as materialized (
-  select least(1, $3::float8 / greatest(1, pg_relation_size('leasehold.inbox'))) as share
+  select least(1, $3::float8 / greatest(1, pg_catalog.pg_relation_size('leasehold.inbox'))) as share
 ), seen as (
-  select count(*) filter (where j.status = 'scheduled') as scheduled, count(*) filter (where j.status = 'pending') as pending,
-         count(*) filter (where j.status = 'processing') as processing, count(*) filter (where j.status = 'dead_letter') as dead_letter,
-         count(*) filter (where j.status = 'pending' and j.available_at <= t.now) as due,
-         count(*) filter (where j.status in ('pending', 'scheduled') and j.attempts > 0) as retrying,
-         count(*) filter (where j.status = 'processing' and j.lease_expires_at <= t.now) as expired,
-         min(j.available_at) filter (where j.status = 'pending' and j.available_at <= t.now) as oldest_due_at
+  select pg_catalog.count(*) filter (where j.status = 'scheduled') as scheduled, pg_catalog.count(*) filter (where j.status = 'pending') as pending,
+         pg_catalog.count(*) filter (where j.status = 'processing') as processing, pg_catalog.count(*) filter (where j.status = 'dead_letter') as dead_letter,
+         pg_catalog.count(*) filter (where j.status = 'pending' and j.available_at <= t.now) as due,
+         pg_catalog.count(*) filter (where j.status in ('pending', 'scheduled') and j.attempts > 0) as retrying,
+         pg_catalog.count(*) filter (where j.status = 'processing' and j.lease_expires_at <= t.now) as expired,
+         pg_catalog.min(j.available_at) filter (where j.status = 'pending' and j.available_at <= t.now) as oldest_due_at
   from leasehold.inbox j tablesample system ((select 100 * p.share from pages p)), t
 )
 insert into leasehold.samples (queue, taken_at, counts)
-select 'inbox', t.now, jsonb_build_object('scheduled', round(s.scheduled / p.share), 'pending', round(s.pending / p.share),
-  'processing', round(s.processing / p.share), 'dead_letter', round(s.dead_letter / p.share), 'due', round(s.due / p.share),
-  'retrying', round(s.retrying / p.share), 'expired', round(s.expired / p.share), 'oldest_due_at', case when p.share = 1 then s.oldest_due_at end, 'share', p.share)
+select 'inbox', t.now, pg_catalog.jsonb_build_object('scheduled', pg_catalog.round(s.scheduled / p.share), 'pending', pg_catalog.round(s.pending / p.share),
+  'processing', pg_catalog.round(s.processing / p.share), 'dead_letter', pg_catalog.round(s.dead_letter / p.share), 'due', pg_catalog.round(s.due / p.share),
+  'retrying', pg_catalog.round(s.retrying / p.share), 'expired', pg_catalog.round(s.expired / p.share), 'oldest_due_at', case when p.share = 1 then s.oldest_due_at end, 'share', p.share)
 from t, pages p, seen s on conflict do nothing`,
   parameters: ["now", "keepMs", "bytesMax"],
 };
 
 /** sql/statements/membership.sql */
 export const registerWorker: Statement<
-  { readonly id: string; readonly hostname: string; readonly pid: number; readonly region: string | null; readonly ttlMs: number; readonly queues: readonly string[]; readonly hasSession: boolean; readonly metadata: string; readonly incarnation: string; readonly now: Date | null; readonly isNew: boolean; readonly graceMs: number },
+  { readonly id: string; readonly hostname: string; readonly pid: number; readonly region: string | null; readonly ttlMs: number; readonly queues: readonly string[]; readonly kinds: string; readonly failing: string; readonly hasSession: boolean; readonly metadata: string; readonly incarnation: string; readonly now: Date | null; readonly isNew: boolean; readonly graceMs: number },
   { readonly generation: string }
 > = {
   name: "register_worker",
   text: `with registered as (
-  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, alive_since, ttl, queues, has_session, metadata, incarnation)
+  insert into leasehold.workers as w (id, hostname, pid, region, status, started_at, last_seen_at, alive_since, ttl, queues, kinds, failing, has_session, metadata, incarnation)
   select $1::text, $2::text, $3::int, $4::text, 'alive', t.now, t.now, t.now, $5::float8 * interval '1 ms',
-         $6::text[], $7::boolean, $8::jsonb, $9::text
-  from (select coalesce($10::timestamptz, clock_timestamp()) as now) t
+         $6::text[], $7::jsonb, leasehold.failing_since('{}', $8::jsonb, t.now), $9::boolean, $10::jsonb, $11::text
+  from (select coalesce($12::timestamptz, pg_catalog.clock_timestamp()) as now) t
   on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
-    started_at = case when $11::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
-    first_token = case when not $11::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, has_session = excluded.has_session,
+    started_at = case when $13::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
+    starts = w.starts + case when w.incarnation is distinct from excluded.incarnation then 1 else 0 end,
+    first_token = case when not $13::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, kinds = excluded.kinds,
+    failing = leasehold.failing_since(w.failing, excluded.failing, excluded.last_seen_at), has_session = excluded.has_session,
     metadata = excluded.metadata, incarnation = excluded.incarnation,
-    alive_since = case when $11::boolean or w.status = 'dead' then excluded.last_seen_at else w.alive_since end,
-    predecessors = leasehold.predecessors_of(w, excluded.incarnation, excluded.has_session, $12::float8, excluded.last_seen_at)
-    where $11::boolean or w.incarnation = excluded.incarnation
+    alive_since = case when $13::boolean or w.status = 'dead' then excluded.last_seen_at else w.alive_since end,
+    lost_at = case when w.left_at is null and (w.status = 'dead' or w.incarnation is distinct from excluded.incarnation) then excluded.last_seen_at else w.lost_at end,
+    predecessors = leasehold.predecessors_of(w, excluded.incarnation, excluded.has_session, $14::float8, excluded.last_seen_at)
+    where $13::boolean or w.incarnation = excluded.incarnation
   returning w.id, w.generation
 ), told as materialized (
-  select pg_notify('leasehold_ring', 'joined') from registered
+  select pg_catalog.pg_notify('leasehold_ring', 'joined') from registered
 )
 select r.generation from registered r cross join told`,
-  parameters: ["id", "hostname", "pid", "region", "ttlMs", "queues", "hasSession", "metadata", "incarnation", "now", "isNew", "graceMs"],
+  parameters: ["id", "hostname", "pid", "region", "ttlMs", "queues", "kinds", "failing", "hasSession", "metadata", "incarnation", "now", "isNew", "graceMs"],
 };
 
 /** sql/statements/membership.sql */
 export const beatWorker: Statement<
-  { readonly now: Date | null; readonly hasSession: boolean; readonly queues: readonly string[]; readonly metadata: string; readonly id: string; readonly generation: bigint },
-  { readonly accepted: boolean; readonly incarnation: string | null }
+  { readonly now: Date | null; readonly hasSession: boolean; readonly queues: readonly string[]; readonly kinds: string; readonly failing: string; readonly metadata: string; readonly id: string; readonly generation: bigint },
+  { readonly accepted: boolean; readonly incarnation: string | null; readonly is_free: boolean }
 > = {
   name: "beat_worker",
   text: `with beaten as (
-  update leasehold.workers w set last_seen_at = coalesce($1::timestamptz, clock_timestamp()), has_session = w.has_session and $2::boolean,
-    free_since = case when $2::boolean then w.free_since end, queues = $3::text[], status = case when cardinality($3::text[]) = 0 then 'draining' else 'alive' end,
-    metadata = $4::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
-  where w.id = $5::text and w.generation = $6::bigint and w.status <> 'dead'
+  update leasehold.workers w set last_seen_at = coalesce($1::timestamptz, pg_catalog.clock_timestamp()), has_session = w.has_session and $2::boolean,
+    free_since = case when $2::boolean and w.free_since is not null then greatest(w.free_since, coalesce($1::timestamptz, pg_catalog.clock_timestamp())) end, queues = $3::text[], kinds = $4::jsonb, status = case when pg_catalog.cardinality($3::text[]) = 0 then 'draining' else 'alive' end,
+    failing = leasehold.failing_since(w.failing, $5::jsonb, coalesce($1::timestamptz, pg_catalog.clock_timestamp())), metadata = $6::jsonb, first_token = coalesce(w.first_token, pg_catalog.nextval('leasehold.lease_tokens'))
+  where w.id = $7::text and w.generation = $8::bigint and w.status <> 'dead'
   returning w.id
 )
-select exists (select 1 from beaten) as accepted, w.incarnation
-from (select 1) one left join leasehold.workers w on w.id = $5::text`,
-  parameters: ["now", "hasSession", "queues", "metadata", "id", "generation"],
+select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free
+from (select 1) one left join leasehold.workers w on w.id = $7::text`,
+  parameters: ["now", "hasSession", "queues", "kinds", "failing", "metadata", "id", "generation"],
 };
 
 /** sql/statements/membership.sql */
 export const changeWorkerQueues: Statement<
-  { readonly queues: readonly string[]; readonly gone: readonly string[]; readonly id: string; readonly generation: bigint },
+  { readonly queues: readonly string[]; readonly kinds: string; readonly failing: string; readonly now: Date | null; readonly gone: readonly string[]; readonly id: string; readonly generation: bigint },
   { readonly accepted: boolean }
 > = {
   name: "change_worker_queues",
   text: `with changed as (
-  update leasehold.workers w set queues = $1::text[],
-    status = case when cardinality($1::text[]) = 0 then 'draining' else 'alive' end, wake_wish = w.wake_wish - $2::text[]
-  where w.id = $3::text and w.generation = $4::bigint and w.status <> 'dead'
+  update leasehold.workers w set queues = $1::text[], kinds = $2::jsonb, failing = leasehold.failing_since(w.failing, $3::jsonb, coalesce($4::timestamptz, pg_catalog.clock_timestamp())),
+    status = case when pg_catalog.cardinality($1::text[]) = 0 then 'draining' else 'alive' end, wake_wish = w.wake_wish - $5::text[]
+  where w.id = $6::text and w.generation = $7::bigint and w.status <> 'dead'
   returning w.id
 ), told as materialized (
-  select pg_notify('leasehold_ring', 'changed') from changed
+  select pg_catalog.pg_notify('leasehold_ring', 'changed') from changed
 )
 select exists (select 1 from told) as accepted`,
-  parameters: ["queues", "gone", "id", "generation"],
+  parameters: ["queues", "kinds", "failing", "now", "gone", "id", "generation"],
 };
 
 /** sql/statements/membership.sql */
@@ -390,11 +499,11 @@ export const deregisterWorker: Statement<
   name: "deregister_worker",
   text: `with gone as (
   update leasehold.workers w set status = 'dead', wake_wish = null, has_session = false, queues = '{}',
-    left_at = case when $1::boolean then coalesce($2::timestamptz, clock_timestamp()) end
+    left_at = case when $1::boolean then coalesce($2::timestamptz, pg_catalog.clock_timestamp()) end
   where w.id = $3::text and w.generation = $4::bigint
   returning w.id
 ), told as materialized (
-  select pg_notify('leasehold_ring', 'left') from gone
+  select pg_catalog.pg_notify('leasehold_ring', 'left') from gone
 )
 select exists (select 1 from told) as accepted`,
   parameters: ["isClean", "now", "id", "generation"],
@@ -403,22 +512,23 @@ select exists (select 1 from told) as accepted`,
 /** sql/statements/membership.sql */
 export const listMembers: Statement<
   { readonly now: Date | null },
-  { readonly id: string; readonly region: string | null; readonly queues: string[]; readonly has_session: boolean; readonly is_watcher: boolean; readonly expires_in_ms: number; readonly alive_ms: number; readonly generation: string }
+  { readonly id: string; readonly region: string | null; readonly queues: string[]; readonly has_session: boolean; readonly is_watcher: boolean; readonly expires_in_ms: number; readonly alive_ms: number; readonly lost_ms: number | null; readonly generation: string; readonly starts: string; readonly kinds: unknown }
 > = {
   name: "list_members",
   text: `with t as materialized (
-  select coalesce($1::timestamptz, clock_timestamp()) as now
+  select coalesce($1::timestamptz, pg_catalog.clock_timestamp()) as now
 ), stale as materialized (
   select w.id from leasehold.workers w cross join t where w.status <> 'dead' and w.last_seen_at + w.ttl <= t.now
   order by w.id for update of w skip locked
 ), marked as (
   update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
 ), told as materialized (
-  select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
+  select pg_catalog.pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
-select w.id, w.region, w.queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms,
-       (extract(epoch from t.now - w.alive_since) * 1000)::float8 as alive_ms, w.generation
-from leasehold.workers w cross join t cross join (select count(*) from told) n
+select w.id, w.region, array(select q.name from pg_catalog.unnest(w.queues) with ordinality q(name, n) where not w.failing ? q.name order by q.n) as queues, w.has_session, w.is_watcher, (extract(epoch from w.last_seen_at + w.ttl - t.now) * 1000)::float8 as expires_in_ms,
+       (extract(epoch from t.now - w.alive_since) * 1000)::float8 as alive_ms,
+       (extract(epoch from t.now - w.lost_at) * 1000)::float8 as lost_ms, w.generation, w.starts, w.kinds
+from leasehold.workers w cross join t cross join (select pg_catalog.count(*) from told) n
 where w.status = 'alive' and w.last_seen_at + w.ttl > t.now
 order by w.id`,
   parameters: ["now"],
@@ -432,7 +542,7 @@ export const wishWake: Statement<
   name: "wish_wake",
   text: `update leasehold.workers w
 set wake_wish = case when $1::text is null then w.wake_wish - $2::text
-                     else coalesce(w.wake_wish, '{}') || jsonb_build_object($2::text, $1::text) end
+                     else coalesce(w.wake_wish, '{}') || pg_catalog.jsonb_build_object($2::text, $1::text) end
 where w.id = $3::text and w.generation = $4::bigint
 returning w.id`,
   parameters: ["bits", "queue", "id", "generation"],
@@ -444,7 +554,8 @@ export const holdSessionLock: Statement<
   { readonly held: boolean }
 > = {
   name: "hold_session_lock",
-  text: `select pg_try_advisory_lock(leasehold.session_lock($1::text)) as held`,
+  text: `select pg_catalog.pg_try_advisory_lock(leasehold.session_lock($1::text)) as held
+from (select pg_catalog.set_config('default_transaction_isolation', 'read committed', false), pg_catalog.set_config('idle_session_timeout', '0', false)) kept`,
   parameters: ["id"],
 };
 
@@ -465,11 +576,11 @@ export const findChannels: Statement<
   { readonly pid: number; readonly started_at: Date; readonly ring: string; readonly own: string }
 > = {
   name: "find_channels",
-  text: `select pg_backend_pid() as pid, date_trunc('milliseconds', a.backend_start) as started_at, 'leasehold_ring' as ring, leasehold.worker_channel($1::text) as own
+  text: `select pg_catalog.pg_backend_pid() as pid, pg_catalog.date_trunc('milliseconds', a.backend_start) as started_at, 'leasehold_ring' as ring, leasehold.worker_channel($1::text) as own
 from pg_stat_activity a cross join (
-  select set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
-         set_config('tcp_keepalives_count', '3', false)) kept
-where a.pid = pg_backend_pid()`,
+  select pg_catalog.set_config('tcp_keepalives_idle', '10', false), pg_catalog.set_config('tcp_keepalives_interval', '5', false),
+         pg_catalog.set_config('tcp_keepalives_count', '3', false)) kept
+where a.pid = pg_catalog.pg_backend_pid()`,
   parameters: ["id"],
 };
 
@@ -479,8 +590,8 @@ export const endSession: Statement<
   { readonly ended: boolean }
 > = {
   name: "end_session",
-  text: `select pg_terminate_backend(a.pid) as ended from pg_stat_activity a
-where a.pid = $1::int and date_trunc('milliseconds', a.backend_start) = $2::timestamptz and a.usename = current_user and a.pid <> pg_backend_pid()`,
+  text: `select pg_catalog.pg_terminate_backend(a.pid) as ended from pg_stat_activity a
+where a.pid = $1::int and pg_catalog.date_trunc('milliseconds', a.backend_start) = $2::timestamptz and a.usename = current_user and a.pid <> pg_catalog.pg_backend_pid()`,
   parameters: ["pid", "startedAt"],
 };
 
@@ -490,19 +601,19 @@ export const notifyChannel: Statement<
   { readonly told: boolean }
 > = {
   name: "notify_channel",
-  text: `select pg_notify($1::text, $2::text)::text is not null as told`,
+  text: `select pg_catalog.pg_notify($1::text, $2::text)::text is not null as told`,
   parameters: ["channel", "payload"],
 };
 
 /** sql/statements/membership.sql */
 export const listWorkers: Statement<
   { readonly now: Date | null },
-  { readonly id: string; readonly hostname: string | null; readonly pid: number | null; readonly region: string | null; readonly status: string; readonly started_at: Date; readonly last_seen_at: Date; readonly expires_in_ms: number; readonly generation: string; readonly queues: string[]; readonly has_session: boolean; readonly free_since: Date | null; readonly left_at: Date | null; readonly metadata: unknown }
+  { readonly id: string; readonly hostname: string | null; readonly pid: number | null; readonly region: string | null; readonly status: string; readonly started_at: Date; readonly last_seen_at: Date; readonly expires_in_ms: number; readonly generation: string; readonly queues: string[]; readonly kinds: unknown; readonly failing: unknown; readonly has_session: boolean; readonly free_since: Date | null; readonly left_at: Date | null; readonly metadata: unknown }
 > = {
   name: "list_workers",
   text: `select w.id, w.hostname, w.pid, w.region, w.status, w.started_at, w.last_seen_at,
-       (extract(epoch from w.last_seen_at + w.ttl - coalesce($1::timestamptz, clock_timestamp())) * 1000)::float8 as expires_in_ms,
-       w.generation, w.queues, w.has_session, w.free_since, w.left_at, w.metadata
+       (extract(epoch from w.last_seen_at + w.ttl - coalesce($1::timestamptz, pg_catalog.clock_timestamp())) * 1000)::float8 as expires_in_ms,
+       w.generation, w.queues, w.kinds, w.failing, w.has_session, w.free_since, w.left_at, w.metadata
 from leasehold.workers w order by w.id`,
   parameters: ["now"],
 };
@@ -520,16 +631,21 @@ export const evictWorker: Statement<
 /** sql/statements/operate.sql */
 export const countJobs: Statement<
   { readonly now: Date | null },
-  { readonly scheduled: string; readonly pending: string; readonly processing: string; readonly dead_letter: string; readonly due: string; readonly retrying: string; readonly expired: string; readonly oldest_due_at: Date | null }
+  { readonly scheduled: string; readonly pending: string; readonly processing: string; readonly dead_letter: string; readonly due: string; readonly retrying: string; readonly expired: string; readonly oldest_due_at: Date | null; readonly prefetched: string }
 > = {
   name: "count_jobs",
-  text: `select count(*) filter (where status = 'scheduled') as scheduled, count(*) filter (where status = 'pending') as pending,
-       count(*) filter (where status = 'processing') as processing, count(*) filter (where status = 'dead_letter') as dead_letter,
-       count(*) filter (where status = 'pending' and available_at <= t.now) as due,
-       count(*) filter (where status in ('pending', 'scheduled') and attempts > 0) as retrying,
-       count(*) filter (where status = 'processing' and lease_expires_at <= t.now) as expired,
-       min(available_at) filter (where status = 'pending' and available_at <= t.now) as oldest_due_at
-from leasehold.inbox, (select coalesce($1::timestamptz, now()) as now) t`,
+  text: `select c.scheduled, c.pending, c.processing, c.dead_letter, c.due, c.retrying, c.expired, c.oldest_due_at,
+       case when q."order" = 'key' then c.processing - (select pg_catalog.count(distinct h) from pg_catalog.unnest(c.held) h) else 0 end as prefetched
+from leasehold.queues q cross join (
+  select pg_catalog.count(*) filter (where status = 'scheduled') as scheduled, pg_catalog.count(*) filter (where status = 'pending') as pending,
+         pg_catalog.count(*) filter (where status = 'processing') as processing, pg_catalog.count(*) filter (where status = 'dead_letter') as dead_letter,
+         pg_catalog.count(*) filter (where status = 'pending' and available_at <= t.now) as due,
+         pg_catalog.count(*) filter (where status in ('pending', 'scheduled') and attempts > 0) as retrying,
+         pg_catalog.count(*) filter (where status = 'processing' and lease_expires_at <= t.now) as expired,
+         pg_catalog.min(available_at) filter (where status = 'pending' and available_at <= t.now) as oldest_due_at,
+         pg_catalog.array_agg(pg_catalog.hashtextextended(partition_key, pg_catalog.hashtext(claimed_by))) filter (where status = 'processing') as held
+  from leasehold.inbox, (select coalesce($1::timestamptz, pg_catalog.now()) as now) t) c
+where q.name = 'inbox'`,
   parameters: ["now"],
 };
 
@@ -586,18 +702,19 @@ limit 1`,
 /** sql/statements/operate.sql */
 export const explainJob: Statement<
   { readonly now: Date | null; readonly id: string },
-  { readonly now: Date; readonly paused_at: Date | null; readonly worker_status: string | null; readonly blocker_id: string | null; readonly blocker_status: string | null; readonly blocker_kind: string | null; readonly blocker_available_at: Date | null; readonly blocker_claimed_by: string | null; readonly blocker_lease_expires_at: Date | null; readonly blocker_last_error: string | null; readonly ahead: string; readonly workers_alive: string }
+  { readonly now: Date; readonly paused_at: Date | null; readonly worker_status: string | null; readonly is_ordered: boolean; readonly is_prefetched: boolean; readonly blocker_id: string | null; readonly blocker_status: string | null; readonly blocker_kind: string | null; readonly blocker_available_at: Date | null; readonly blocker_claimed_by: string | null; readonly blocker_lease_expires_at: Date | null; readonly blocker_last_error: string | null; readonly ahead: string; readonly workers_alive: string }
 > = {
   name: "explain_job",
-  text: `select t.now, q.paused_at, case when w.left_at is null then w.status else 'left' end as worker_status,
+  text: `select t.now, q.paused_at, case when w.left_at is null then w.status else 'left' end as worker_status, q."order" = 'key' as is_ordered,
+       coalesce(j.status = 'processing' and b.status = 'processing' and b.claimed_by = j.claimed_by and b.seq < j.seq, false) as is_prefetched,
        b.id as blocker_id, b.status as blocker_status, b.kind as blocker_kind, b.available_at as blocker_available_at,
        b.claimed_by as blocker_claimed_by, b.lease_expires_at as blocker_lease_expires_at, b.last_error as blocker_last_error,
-       (select count(*) from (select 1 from leasehold.inbox a where a.in_line and a.partition_bucket = j.partition_bucket
+       (select pg_catalog.count(*) from (select 1 from leasehold.inbox a where a.in_line and a.partition_bucket = j.partition_bucket
           and a.partition_key = j.partition_key and a.seq < j.seq and q."order" = 'key' limit 1000) c) as ahead,
-       (select count(*) from leasehold.workers v where v.status = 'alive' and v.last_seen_at + v.ttl > t.now
+       (select pg_catalog.count(*) from leasehold.workers v where v.status = 'alive' and v.last_seen_at + v.ttl > t.now
           and 'inbox' = any(v.queues)) as workers_alive
 from leasehold.inbox j
-cross join (select coalesce($1::timestamptz, now()) as now) t
+cross join (select coalesce($1::timestamptz, pg_catalog.now()) as now) t
 join leasehold.queues q on q.name = 'inbox'
 left join leasehold.workers w on w.id = j.claimed_by
 left join lateral (
@@ -612,66 +729,118 @@ where j.id = $2::uuid`,
 };
 
 /** sql/statements/operate.sql */
-export const pickJobs: Statement<
-  { readonly ids: readonly string[] | null; readonly statuses: readonly string[]; readonly waiting: boolean; readonly now: Date | null; readonly kind: string | null; readonly partitionKey: string | null; readonly limit: number },
-  { readonly id: string }
+export const drawPlace: Statement<
+  Record<string, never>,
+  { readonly seq: string }
 > = {
-  name: "pick_jobs",
-  text: `select id from leasehold.inbox
-where ($1::uuid[] is null or id = any($1)) and status = any($2::text[])
-  and (not $3::boolean or status = 'dead_letter' or available_at > coalesce($4::timestamptz, clock_timestamp()))
-  and ($5::text is null or kind = $5) and ($6::text is null or partition_key = $6)
-order by seq limit $7::int`,
-  parameters: ["ids", "statuses", "waiting", "now", "kind", "partitionKey", "limit"],
+  name: "draw_place",
+  text: `select pg_catalog.nextval('leasehold.inbox_seq') as seq`,
+  parameters: [],
+};
+
+/** sql/statements/operate.sql */
+export const pickForRedrive: Statement<
+  { readonly afterSeq: bigint; readonly afterId: string; readonly below: bigint; readonly ids: readonly string[] | null; readonly statuses: readonly string[]; readonly now: Date | null; readonly kind: string | null; readonly partitionKey: string | null; readonly limit: number },
+  { readonly id: string; readonly seq: string }
+> = {
+  name: "pick_for_redrive",
+  text: `select id, seq from leasehold.inbox
+where (seq, id) > ($1::bigint, $2::uuid) and seq < $3::bigint
+  and ($4::uuid[] is null or id = any($4)) and status = any($5::text[])
+  and (status = 'dead_letter' or available_at > coalesce($6::timestamptz, pg_catalog.clock_timestamp()))
+  and ($7::text is null or kind = $7) and ($8::text is null or partition_key = $8)
+union all
+select id, seq from leasehold.inbox_archive
+where $4::uuid[] is not null and id = any($4) and status = 'dead_letter' and status = any($5::text[])
+  and (seq, id) > ($1::bigint, $2::uuid)
+  and ($7::text is null or kind = $7) and ($8::text is null or partition_key = $8)
+order by seq, id limit $9::int`,
+  parameters: ["afterSeq", "afterId", "below", "ids", "statuses", "now", "kind", "partitionKey", "limit"],
 };
 
 /** sql/statements/operate.sql */
 export const redriveJobs: Statement<
-  { readonly ids: readonly string[]; readonly now: Date | null },
-  { readonly id: string }
+  { readonly ids: readonly string[]; readonly receipt: string; readonly now: Date | null },
+  { readonly changed: number }
 > = {
   name: "redrive_jobs",
-  text: `select id from leasehold.inbox_redrive($1::uuid[], $2::timestamptz) as id order by id`,
-  parameters: ["ids", "now"],
+  text: `select leasehold.inbox_redrive($1::uuid[], $2::uuid, $3::timestamptz) as changed`,
+  parameters: ["ids", "receipt", "now"],
+};
+
+/** sql/statements/operate.sql */
+export const findLastId: Statement<
+  Record<string, never>,
+  { readonly id: string }
+> = {
+  name: "find_last_id",
+  text: `select id from leasehold.inbox order by id desc limit 1`,
+  parameters: [],
+};
+
+/** sql/statements/operate.sql */
+export const pickForDiscard: Statement<
+  { readonly after: string | null; readonly last: string; readonly ids: readonly string[] | null; readonly statuses: readonly string[]; readonly kind: string | null; readonly partitionKey: string | null; readonly limit: number },
+  { readonly id: string }
+> = {
+  name: "pick_for_discard",
+  text: `select id from leasehold.inbox
+where ($1::uuid is null or id > $1) and id <= $2::uuid
+  and ($3::uuid[] is null or id = any($3)) and status = any($4::text[])
+  and ($5::text is null or kind = $5) and ($6::text is null or partition_key = $6)
+order by id limit $7::int`,
+  parameters: ["after", "last", "ids", "statuses", "kind", "partitionKey", "limit"],
 };
 
 /** sql/statements/operate.sql */
 export const discardJobs: Statement<
-  { readonly ids: readonly string[]; readonly now: Date | null; readonly reason: string | null },
-  { readonly id: string }
+  { readonly ids: readonly string[]; readonly reason: string | null; readonly receipt: string; readonly now: Date | null },
+  { readonly changed: number }
 > = {
   name: "discard_jobs",
-  text: `with held as materialized (
-  select j.id from leasehold.inbox j
-  where j.id = any($1::uuid[]) and j.status <> 'processing' order by j.id for update skip locked
-), gone as (
-  delete from leasehold.inbox j using held h where j.id = h.id returning j.*
-), archived as (
-  insert into leasehold.inbox_archive (id, seq, lease_generation, available_at, created_at, claimed_at, finished_at, attempts,
-    crashes, max_attempts, priority, partition_bucket, status, kind, partition_key, claimed_by, idempotency_key, last_error,
-    headers, errors, payload)
-  select g.id, g.seq, g.lease_generation, g.available_at, g.created_at, g.claimed_at, coalesce($2::timestamptz, clock_timestamp()),
-    g.attempts, g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'discarded', g.kind, g.partition_key, g.claimed_by,
-    g.idempotency_key, coalesce($3::text, g.last_error), g.headers, g.errors, g.payload
-  from gone g join leasehold.queues q on q.name = 'inbox' and q.retention > interval '0'
-)
-select g.id from gone g order by g.id`,
-  parameters: ["ids", "now", "reason"],
+  text: `select leasehold.inbox_discard($1::uuid[], $2::text, $3::uuid, $4::timestamptz) as changed`,
+  parameters: ["ids", "reason", "receipt", "now"],
 };
 
 /** sql/statements/queues.sql */
 export const readServer: Statement<
   Record<string, never>,
-  { readonly version: number; readonly isolation: string; readonly datestyle: string; readonly migrations_exists: boolean; readonly queues_exists: boolean }
+  { readonly version: number; readonly isolation: string; readonly datestyle: string; readonly read_only: boolean; readonly encoding: string; readonly float_digits: number; readonly path: string[]; readonly migrations_exists: boolean; readonly queues_exists: boolean; readonly version_exists: boolean }
 > = {
   name: "read_server",
-  text: `select current_setting('server_version_num')::int as version, current_setting('default_transaction_isolation') as isolation,
-       current_setting('datestyle') as datestyle,
-       exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  text: `select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 as version, pg_catalog.current_setting('default_transaction_isolation') as isolation,
+       pg_catalog.current_setting('datestyle') as datestyle, pg_catalog.current_setting('default_transaction_read_only')::pg_catalog.bool as read_only,
+       pg_catalog.current_setting('client_encoding') as encoding, pg_catalog.current_setting('extra_float_digits')::pg_catalog.int4 as float_digits,
+       pg_catalog.current_schemas(true)::pg_catalog.text[] as path,
+       exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'leasehold' and c.relname = 'migrations') as migrations_exists,
-       exists (select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-               where n.nspname = 'leasehold' and c.relname = 'queues') as queues_exists`,
+       exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+               where n.nspname = 'leasehold' and c.relname = 'queues') as queues_exists,
+       exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+               where n.nspname = 'leasehold' and c.relname = 'schema_version') as version_exists`,
   parameters: [],
+};
+
+/** sql/statements/queues.sql */
+export const findVersion: Statement<
+  Record<string, never>,
+  { readonly revision: number; readonly oldest: number }
+> = {
+  name: "find_version",
+  text: `select revision, oldest from leasehold.schema_version`,
+  parameters: [],
+};
+
+/** sql/statements/queues.sql */
+export const recordVersion: Statement<
+  { readonly revision: number; readonly oldest: number },
+  Record<string, never>
+> = {
+  name: "record_version",
+  text: `insert into leasehold.schema_version as v (revision, oldest) values ($1::int, $2::int)
+on conflict (is_only) do update set revision = excluded.revision, oldest = excluded.oldest, migrated_at = pg_catalog.now()
+where v.revision < excluded.revision`,
+  parameters: ["revision", "oldest"],
 };
 
 /** sql/statements/queues.sql */
@@ -686,39 +855,91 @@ export const listMigrations: Statement<
 
 /** sql/statements/queues.sql */
 export const recordMigration: Statement<
-  { readonly id: number; readonly queue: string; readonly name: string; readonly checksum: string },
+  { readonly id: number; readonly queue: string; readonly name: string; readonly checksum: string; readonly revision: number },
   Record<string, never>
 > = {
   name: "record_migration",
-  text: `insert into leasehold.migrations (id, queue, name, checksum) values ($1::int, $2::text, $3::text, $4::text)
-on conflict (queue, id) do update set name = excluded.name, checksum = excluded.checksum, applied_at = now()`,
-  parameters: ["id", "queue", "name", "checksum"],
+  text: `insert into leasehold.migrations (id, queue, name, checksum, revision) values ($1::int, $2::text, $3::text, $4::text, $5::int)
+on conflict (queue, id) do update set name = excluded.name, checksum = excluded.checksum, revision = excluded.revision, applied_at = pg_catalog.now()`,
+  parameters: ["id", "queue", "name", "checksum", "revision"],
+};
+
+/** sql/statements/queues.sql */
+export const findTakenNames: Statement<
+  { readonly relations: readonly string[]; readonly dayPattern: string; readonly functions: readonly string[] },
+  { readonly name: string }
+> = {
+  name: "find_taken_names",
+  text: `select c.relname::text as name from pg_class c
+where c.relnamespace = 'leasehold'::regnamespace and (c.relname = any($1::text[]) or c.relname ~ $2::text)
+union
+select p.proname::text from pg_proc p where p.pronamespace = 'leasehold'::regnamespace and p.proname = any($3::text[])
+order by 1 limit 10`,
+  parameters: ["relations", "dayPattern", "functions"],
+};
+
+/** sql/statements/queues.sql */
+export const findMissingRoles: Statement<
+  { readonly roles: readonly string[] },
+  { readonly missing: string[]; readonly may_create: boolean }
+> = {
+  name: "find_missing_roles",
+  text: `select array(select r.name from pg_catalog.unnest($1::text[]) r(name)
+             where not exists (select 1 from pg_roles p where p.rolname = r.name) order by r.name) as missing,
+       exists (select 1 from pg_roles p where p.rolname = current_user and (p.rolsuper or p.rolcreaterole)) as may_create`,
+  parameters: ["roles"],
+};
+
+/** sql/statements/queues.sql */
+export const hasFunctionDefaults: Statement<
+  Record<string, never>,
+  { readonly has_defaults: boolean }
+> = {
+  name: "has_function_defaults",
+  text: `select exists (select 1 from pg_default_acl d
+               where d.defaclrole = (select r.oid from pg_roles r where r.rolname = current_user) and d.defaclnamespace = 0 and d.defaclobjtype = 'f') as has_defaults`,
+  parameters: [],
+};
+
+/** sql/statements/queues.sql */
+export const listOpenFunctions: Statement<
+  { readonly functions: readonly string[] },
+  { readonly signature: string }
+> = {
+  name: "list_open_functions",
+  text: `select p.oid::regprocedure::text as signature from pg_proc p
+where p.pronamespace = 'leasehold'::regnamespace and p.proname = any($1::text[])
+  and (p.proacl is null or exists (select 1 from pg_catalog.aclexplode(p.proacl) a where a.grantee = 0))
+order by 1`,
+  parameters: ["functions"],
 };
 
 /** sql/statements/queues.sql */
 export const insertQueue: Statement<
-  { readonly name: string; readonly order: string; readonly isStrict: boolean; readonly onDeadLetter: string; readonly buckets: number; readonly ring: string; readonly vnodes: number; readonly preferRegions: readonly string[]; readonly excludeRegions: readonly string[]; readonly retentionMs: number; readonly dedupeWindowMs: number },
+  { readonly name: string; readonly order: string; readonly isStrict: boolean; readonly onDeadLetter: string; readonly buckets: number; readonly ring: string; readonly vnodes: number; readonly preferRegions: readonly string[]; readonly excludeRegions: readonly string[]; readonly retentionMs: number; readonly deadLetterRetentionMs: number; readonly dedupeWindowMs: number; readonly maxAttempts: number; readonly maxCrashes: number; readonly kinds: string },
   Record<string, never>
 > = {
   name: "insert_queue",
   text: `insert into leasehold.queues (name, "order", is_strict, on_dead_letter, buckets, ring, vnodes, prefer_regions, exclude_regions,
-                              retention, dedupe_window)
+                              retention, dead_letter_retention, dedupe_window, max_attempts, max_crashes, kinds)
 values ($1::text, $2::text, $3::boolean, $4::text, $5::int, $6::text, $7::int,
         $8::text[], $9::text[],
-        $10::float8 * interval '1 ms', $11::float8 * interval '1 ms')
+        $10::float8 * interval '1 ms', $11::float8 * interval '1 ms', $12::float8 * interval '1 ms',
+        $13::int, $14::int, $15::jsonb)
 on conflict (name) do nothing`,
-  parameters: ["name", "order", "isStrict", "onDeadLetter", "buckets", "ring", "vnodes", "preferRegions", "excludeRegions", "retentionMs", "dedupeWindowMs"],
+  parameters: ["name", "order", "isStrict", "onDeadLetter", "buckets", "ring", "vnodes", "preferRegions", "excludeRegions", "retentionMs", "deadLetterRetentionMs", "dedupeWindowMs", "maxAttempts", "maxCrashes", "kinds"],
 };
 
 /** sql/statements/queues.sql */
 export const findQueue: Statement<
   { readonly name: string },
-  { readonly name: string; readonly order: string; readonly is_strict: boolean; readonly on_dead_letter: string; readonly buckets: number; readonly ring: string; readonly ring_hash: string; readonly vnodes: number; readonly prefer_regions: string[]; readonly exclude_regions: string[]; readonly retention_ms: number; readonly dedupe_window_ms: number; readonly paused_at: Date | null }
+  { readonly name: string; readonly order: string; readonly is_strict: boolean; readonly on_dead_letter: string; readonly buckets: number; readonly ring: string; readonly ring_hash: string; readonly vnodes: number; readonly prefer_regions: string[]; readonly exclude_regions: string[]; readonly retention_ms: number; readonly dead_letter_retention_ms: number; readonly dedupe_window_ms: number; readonly max_attempts: number; readonly max_crashes: number; readonly kinds: unknown; readonly paused_at: Date | null }
 > = {
   name: "find_queue",
   text: `select name, "order", is_strict, on_dead_letter, buckets, ring, ring_hash, vnodes, prefer_regions, exclude_regions,
        (extract(epoch from retention) * 1000)::float8 as retention_ms,
-       (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, paused_at
+       (extract(epoch from dead_letter_retention) * 1000)::float8 as dead_letter_retention_ms,
+       (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, max_attempts, max_crashes, kinds, paused_at
 from leasehold.queues where name = $1::text`,
   parameters: ["name"],
 };
@@ -734,12 +955,76 @@ export const listQueues: Statement<
 };
 
 /** sql/statements/queues.sql */
+export const changeQueue: Statement<
+  { readonly retentionMs: number | null; readonly deadLetterRetentionMs: number | null; readonly dedupeWindowMs: number | null; readonly maxAttempts: number | null; readonly maxCrashes: number | null; readonly kinds: string | null; readonly name: string },
+  { readonly name: string }
+> = {
+  name: "change_queue",
+  text: `update leasehold.queues set retention = coalesce($1::float8 * interval '1 ms', retention),
+  dead_letter_retention = coalesce($2::float8 * interval '1 ms', dead_letter_retention),
+  dedupe_window = coalesce($3::float8 * interval '1 ms', dedupe_window),
+  max_attempts = coalesce($4::int, max_attempts), max_crashes = coalesce($5::int, max_crashes),
+  kinds = coalesce($6::jsonb, kinds)
+where name = $7::text and ($1::float8 is null or (retention > interval '0') = ($1::float8 > 0))
+returning name`,
+  parameters: ["retentionMs", "deadLetterRetentionMs", "dedupeWindowMs", "maxAttempts", "maxCrashes", "kinds", "name"],
+};
+
+/** sql/statements/queues.sql */
+export const findQueueUse: Statement<
+  { readonly now: Date | null },
+  { readonly workers: string[]; readonly has_jobs: boolean }
+> = {
+  name: "find_queue_use",
+  text: `select array(select w.id from leasehold.workers w
+             where w.status <> 'dead' and 'inbox' = any(w.queues) and w.last_seen_at + w.ttl > coalesce($1::timestamptz, pg_catalog.clock_timestamp())
+             order by w.id limit 20) as workers,
+       exists (select 1 from leasehold.inbox) as has_jobs`,
+  parameters: ["now"],
+};
+
+/** sql/statements/queues.sql */
+export const listQueueFunctions: Statement<
+  { readonly functions: readonly string[] },
+  { readonly signature: string }
+> = {
+  name: "list_queue_functions",
+  text: `select p.oid::regprocedure::text as signature from pg_proc p
+where p.pronamespace = 'leasehold'::regnamespace and p.proname = any($1::text[]) order by 1`,
+  parameters: ["functions"],
+};
+
+/** sql/statements/queues.sql */
+export const listArchiveDays: Statement<
+  { readonly limit: number },
+  { readonly name: string }
+> = {
+  name: "list_archive_days",
+  text: `select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+where i.inhparent = pg_catalog.to_regclass('leasehold.inbox_archive') and c.relname <> 'inbox_archive_rest' order by 1 limit $1::int`,
+  parameters: ["limit"],
+};
+
+/** sql/statements/queues.sql */
+export const forgetQueue: Statement<
+  Record<string, never>,
+  Record<string, never>
+> = {
+  name: "forget_queue",
+  text: `with d as (delete from leasehold.dedupe where queue = 'inbox'),
+     s as (delete from leasehold.samples where queue = 'inbox'),
+     m as (delete from leasehold.migrations where queue = 'inbox')
+delete from leasehold.queues where name = 'inbox'`,
+  parameters: [],
+};
+
+/** sql/statements/queues.sql */
 export const pauseQueue: Statement<
   { readonly now: Date | null; readonly name: string },
   { readonly paused_at: Date }
 > = {
   name: "pause_queue",
-  text: `update leasehold.queues set paused_at = coalesce(paused_at, $1::timestamptz, now()) where name = $2::text returning paused_at`,
+  text: `update leasehold.queues set paused_at = coalesce(paused_at, $1::timestamptz, pg_catalog.now()) where name = $2::text returning paused_at`,
   parameters: ["now", "name"],
 };
 
@@ -752,7 +1037,7 @@ export const resumeQueue: Statement<
   text: `with resumed as (
   update leasehold.queues set paused_at = null where name = $1::text returning name, buckets
 ), told as materialized (
-  select leasehold.wake_workers(r.name, array(select generate_series(0, r.buckets - 1))) from resumed r
+  select leasehold.wake_workers(r.name, array(select pg_catalog.generate_series(0, r.buckets - 1))) from resumed r
 )
 select r.name from resumed r cross join told`,
   parameters: ["name"],
@@ -765,15 +1050,15 @@ export const settleJobs: Statement<
 > = {
   name: "settle_jobs",
   text: `with wanted as materialized (
-  select w.id, w.token, w.outcome, w.error, w.delay_ms
-  from jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint, outcome text, error text, delay_ms float8)
+  select w.id, w.token, w.outcome, w.error, w.stack, w.delay_ms
+  from pg_catalog.jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint, outcome text, error text, stack text, delay_ms float8)
 ), queue as materialized (
-  select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce($2::timestamptz, clock_timestamp()) as now
+  select q."order", q.on_dead_letter, q.retention > interval '0' as archives, coalesce($2::timestamptz, pg_catalog.clock_timestamp()) as now
   from leasehold.queues q where q.name = 'inbox'
 ), touched as materialized (
-  select w.id, w.token, w.outcome, w.error, w.delay_ms from wanted w
+  select w.id, w.token, w.outcome, w.error, w.stack, w.delay_ms from wanted w
   union all
-  select r.id, w.token, 'release', null, null
+  select r.id, w.token, 'release', null, null, null
   from wanted w cross join queue q join leasehold.inbox f on f.id = w.id and f.lease_generation = w.token
     and f.claimed_by = $3::text and f.status = 'processing' cross join lateral (
     select j.id from leasehold.inbox j
@@ -781,15 +1066,15 @@ export const settleJobs: Statement<
       and j.seq > f.seq and j.lease_generation = w.token and j.claimed_by = $3::text and j.status = 'processing'
     order by j.seq limit 5000) r
   where w.outcome <> 'complete' and (w.outcome = 'release' or q.on_dead_letter = 'park'
-         or (w.outcome = 'retry' and f.attempts < f.max_attempts))
+         or (w.outcome = 'retry' and f.attempts - f.crashes < f.max_attempts))
     and not exists (select 1 from wanted o where o.id = r.id)
 ), held as materialized (
-  select j.id, w.token, w.outcome, w.error, d.dies, d.wait,
+  select j.id, w.token, w.outcome, w.error, w.stack, d.dies, d.wait,
          case when w.outcome = 'complete' then 'completed' when d.dies then 'dead_letter'
               when w.outcome = 'retry' and q."order" = 'none' and d.wait > interval '0' then 'scheduled' else 'pending' end as status
   from leasehold.inbox j join (select distinct on (t.id, t.token) t.* from touched t order by t.id, t.token, t.outcome) w
     on w.id = j.id cross join queue q cross join lateral (
-    select w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies,
+    select w.outcome = 'dead_letter' or (w.outcome = 'retry' and j.attempts - j.crashes >= j.max_attempts) as dies,
            coalesce(w.delay_ms * interval '1 ms', leasehold.backoff(j.attempts, j.id)) as wait) d
   where j.status = 'processing' and j.claimed_by = $3::text and j.lease_generation = w.token
   order by j.id
@@ -813,8 +1098,9 @@ export const settleJobs: Statement<
     attempts = case when h.outcome = 'release' then j.attempts - 1 else j.attempts end,
     claimed_by = null, claimed_at = null, lease_expires_at = null,
     last_error = coalesce(h.error, j.last_error),
-    errors = case when h.outcome = 'release' then j.errors else leasehold.with_error(j.errors, jsonb_build_object('at', q.now,
-      'attempt', j.attempts, 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', h.error)) end
+    errors = case when h.outcome = 'release' then j.errors else leasehold.with_error(j.errors, pg_catalog.jsonb_build_object('at', q.now,
+      'attempt', j.attempts, 'worker', j.claimed_by, 'token', j.lease_generation::text, 'message', h.error)
+      || case when h.stack is null then '{}'::jsonb else pg_catalog.jsonb_build_object('stack', h.stack) end) end
   from held h, queue q
   where j.id = h.id and h.outcome <> 'complete'
 )
@@ -841,14 +1127,14 @@ export const findSettled: Statement<
 > = {
   name: "find_settled",
   text: `select w.id, w.token
-from jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint, outcome text)
+from pg_catalog.jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint, outcome text)
 left join leasehold.inbox j on j.id = w.id
 where case w.outcome
   when 'complete' then j.id is null and (
     exists (select 1 from leasehold.inbox_archive a where a.id = w.id and a.lease_generation = w.token and a.claimed_by = $2::text)
     or exists (select 1 from leasehold.queues q where q.name = 'inbox' and q.retention = interval '0'))
   when 'release' then j.status <> 'processing' and j.lease_generation = w.token
-  else exists (select 1 from jsonb_array_elements(j.errors) e
+  else exists (select 1 from pg_catalog.jsonb_array_elements(j.errors) e
                where e ->> 'token' = w.token::text and e ->> 'worker' = $2::text and not e ? 'lost') end
 order by w.id, w.token`,
   parameters: ["outcomes", "workerId"],
@@ -861,7 +1147,7 @@ export const renewJobs: Statement<
 > = {
   name: "renew_jobs",
   text: `with wanted as materialized (
-  select w.id, w.token from jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint)
+  select w.id, w.token from pg_catalog.jsonb_to_recordset($1::jsonb) as w(id uuid, token bigint)
 ), held as materialized (
   select j.id, w.token from leasehold.inbox j join wanted w on w.id = j.id
   where j.status = 'processing' and j.claimed_by = $2::text and j.lease_generation = w.token
@@ -872,7 +1158,7 @@ export const renewJobs: Statement<
   for update of j skip locked
 ), renewed as (
   update leasehold.inbox j
-  set lease_expires_at = coalesce($3::timestamptz, clock_timestamp()) + $4::bigint * interval '1 ms'
+  set lease_expires_at = coalesce($3::timestamptz, pg_catalog.clock_timestamp()) + $4::bigint * interval '1 ms'
   from locked l where j.id = l.id
   returning j.id, j.lease_expires_at
 )
@@ -889,10 +1175,10 @@ export const listTenantLeases: Statement<
   { readonly leases: unknown }
 > = {
   name: "list_tenant_leases",
-  text: `select coalesce(json_agg(json_build_array(g.owner, g.owner = $1::text and g.incarnation = $2::text, g.state, g.heir, g.region, g.source,
-    g.owner is not null and leasehold.tenant_is_lost(g.incarnation, w, $3::float8, coalesce($4::timestamptz, clock_timestamp())), g.tenants, g.tokens)), '[]') as leases
+  text: `select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(g.owner, g.owner = $1::text and g.incarnation = $2::text, g.state, g.heir, g.region, g.source,
+    g.owner is not null and leasehold.tenant_is_lost(g.incarnation, w, $3::float8, coalesce($4::timestamptz, pg_catalog.clock_timestamp())), g.tenants, g.tokens)), '[]') as leases
 from (
-  select l.owner, l.incarnation, l.state, l.heir, l.region, l.source, json_agg(l.tenant) as tenants, json_agg(l.token::text) as tokens
+  select l.owner, l.incarnation, l.state, l.heir, l.region, l.source, pg_catalog.json_agg(l.tenant) as tenants, pg_catalog.json_agg(l.token::text) as tokens
   from leasehold.tenant_leases l
   where l.supervisor = $5::text and ($6::text[] is null or l.tenant = any($6::text[]))
   group by 1, 2, 3, 4, 5, 6
@@ -907,9 +1193,9 @@ export const winTenants: Statement<
 > = {
   name: "win_tenants",
   text: `with t as materialized (
-  select coalesce($1::timestamptz, clock_timestamp()) as now
+  select coalesce($1::timestamptz, pg_catalog.clock_timestamp()) as now
 ), wanted as materialized (
-  select u.tenant, u.seen, nullif(u.region, '') as region, u.source, nextval('leasehold.lease_tokens') as token, t.now
+  select u.tenant, u.seen, nullif(u.region, '') as region, u.source, pg_catalog.nextval('leasehold.lease_tokens') as token, t.now
   from unnest($2::text[], $3::bigint[], $4::text[], $5::text[]) as u(tenant, seen, region, source) cross join t
   where exists (select 1 from leasehold.workers w
                 where w.id = $6::text and w.incarnation = $7::text and w.status = 'alive' and w.last_seen_at + w.ttl > t.now)
@@ -948,7 +1234,7 @@ export const drainTenants: Statement<
   join leasehold.tenant_leases l on l.supervisor = $4::text and l.tenant = u.tenant and l.token = u.token
   where l.owner = $5::text and l.incarnation = $6::text
   order by l.tenant for update of l
-), t as (select coalesce($7::timestamptz, clock_timestamp()) as now)
+), t as (select coalesce($7::timestamptz, pg_catalog.clock_timestamp()) as now)
 update leasehold.tenant_leases l set state = 'draining', heir = n.heir, since = t.now, expires_at = t.now + $8::float8 * interval '1 ms'
 from named n cross join t where l.supervisor = $4::text and l.tenant = n.tenant
 returning l.tenant`,
@@ -997,15 +1283,15 @@ export const freeTenants: Statement<
   where l.owner = $4::text and l.incarnation = $5::text
   order by l.tenant for update of l
 ), freed as (
-  update leasehold.tenant_leases l set owner = null, incarnation = null, state = 'free', since = coalesce($6::timestamptz, clock_timestamp()), expires_at = null
+  update leasehold.tenant_leases l set owner = null, incarnation = null, state = 'free', since = coalesce($6::timestamptz, pg_catalog.clock_timestamp()), expires_at = null
   from named n where l.supervisor = $3::text and l.tenant = n.tenant
   returning l.tenant, n.heir
 ), told as materialized (
-  select case when h.heir is null then pg_notify('leasehold_ring', 'tenants:' || $3::text)
-              else pg_notify(leasehold.worker_channel(h.heir), 'tenants:' || $3::text || ':') end
+  select case when h.heir is null then pg_catalog.pg_notify('leasehold_ring', 'tenants:' || $3::text)
+              else pg_catalog.pg_notify(leasehold.worker_channel(h.heir), 'tenants:' || $3::text || ':') end
   from (select distinct f.heir from freed f) h
 )
-select f.tenant from freed f cross join (select count(*) from told) n`,
+select f.tenant from freed f cross join (select pg_catalog.count(*) from told) n`,
   parameters: ["tenants", "tokens", "supervisor", "workerId", "incarnation", "now"],
 };
 
@@ -1020,7 +1306,7 @@ export const dropTenants: Statement<
   join leasehold.tenant_leases l on l.supervisor = $3::text and l.tenant = u.tenant and l.token = u.token
   left join leasehold.workers w on w.id = l.owner
   where l.owner is null or l.owner = $4::text and l.incarnation = $5::text
-    or leasehold.tenant_is_lost(l.incarnation, w, $6::float8, coalesce($7::timestamptz, clock_timestamp()))
+    or leasehold.tenant_is_lost(l.incarnation, w, $6::float8, coalesce($7::timestamptz, pg_catalog.clock_timestamp()))
   order by l.tenant for update of l
 )
 delete from leasehold.tenant_leases l using named n where l.supervisor = $3::text and l.tenant = n.tenant

@@ -40,6 +40,7 @@ export class DirectSession {
   #session: Session | null = null;
   #state: "closed" | "open" | "unavailable" = "closed";
   #isLocked = false;
+  #lockedAtMs = Number.NEGATIVE_INFINITY;
   #opened = 0;
   #earlier: { readonly pid: number; readonly startedAt: Date } | null = null;
   #heard: ((payload: string) => void) | null = null;
@@ -56,6 +57,11 @@ export class DirectSession {
 
   get isLocked(): boolean {
     return this.#isLocked;
+  }
+
+  /** When its lock was taken, by the monotonic clock. */
+  get lockedAtMs(): number {
+    return this.#lockedAtMs;
   }
 
   /** How often one was opened: who was elected on an earlier one is not elected any more. */
@@ -101,13 +107,38 @@ export class DirectSession {
       if (this.#state !== "open") return false;
       this.#isLocked = row?.held === true;
     }
-    if (this.#isLocked) events.emit("session:opened", { workerId: this.#workerId, isLocked: true });
+    if (this.#isLocked) {
+      this.#lockedAtMs = clock.monotonicMs();
+      events.emit("session:opened", { workerId: this.#workerId, isLocked: true });
+    }
     return this.#isLocked;
   }
 
   /** Asks the session for anything. No answer in time ends it. */
   async probe(): Promise<void> {
     await this.ask(this.#seams.bind(findChannels, { id: this.#workerId })).catch(() => {});
+  }
+
+  /** True when it holds its lock and has answered in time. */
+  async answersWithin(limitMs: number): Promise<boolean> {
+    if (!this.#isLocked) return false;
+    const { opened } = this;
+    const patience = new AbortController();
+    await Promise.race([
+      this.probe().finally(() => patience.abort()),
+      this.#seams.clock.sleep(limitMs, patience.signal),
+    ]);
+    return patience.signal.aborted && this.#isLocked && this.opened === opened;
+  }
+
+  /** Gives up a session of which the server's side is gone. False when there was none. */
+  drop(reason: string): boolean {
+    const session = this.#session;
+    if (session === null || this.#state !== "open") return false;
+    this.#forget();
+    void session.close().catch(() => {});
+    this.#seams.events.emit("session:lost", { workerId: this.#workerId, reason });
+    return true;
   }
 
   async close(): Promise<void> {

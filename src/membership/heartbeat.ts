@@ -9,8 +9,10 @@ export interface HeartbeatParts {
   readonly record: WorkerRecord;
   readonly trust: TrustWindow;
   load(): Load;
-  /** Others took us for dead; perhaps our session is gone and we have not noticed. */
-  onMarkedDead(): void;
+  /** Others took us for dead; perhaps our session is gone and we have not noticed. Resolves when that is known, within a limit. */
+  onMarkedDead(): Promise<void>;
+  /** A beat that began then was accepted, and found that our session is gone on the server's side. */
+  onSessionFree(beatStartedAtMs: number): void;
   /** The window had shut, and is open again: what this process knows of the others may be old. */
   onTrusted(): void;
   /** Somebody else runs under our id: give way. */
@@ -25,12 +27,14 @@ export function heartbeat(
   const { record, trust } = parts;
   return {
     name: "heartbeat",
+    // When the database is back, claims get through again: the beat must not be so late that the TTL ends first.
+    backoffMsMax: record.settings.ttlMs * defaults.trustMarginShare * defaults.beatAgainShare,
     async run() {
       const startedAtMs = seams.clock.monotonicMs();
       let answer = await record.beat(parts.load());
       if (answer !== "accepted") trust.shut();
       if (answer === "dead") {
-        parts.onMarkedDead();
+        await parts.onMarkedDead();
         if (!(await record.register(parts.load(), "it was marked dead"))) answer = "superseded";
       }
       if (answer === "superseded") {
@@ -39,6 +43,7 @@ export function heartbeat(
       }
       const wasOpen = trust.isOpen();
       trust.extend(startedAtMs);
+      if (answer === "accepted" && record.isSessionFree) parts.onSessionFree(startedAtMs);
       if (!wasOpen) parts.onTrusted();
       return record.settings.heartbeatMs * (1 - defaults.pollJitter * seams.random.fraction());
     },

@@ -13,7 +13,7 @@ import type { MemberSettings } from "./member-settings.js";
 import { Roster } from "./roster.js";
 import { TrustWindow } from "./trust-window.js";
 import { Watch } from "./watch.js";
-import { type Load, WorkerRecord } from "./worker-record.js";
+import { type Failing, type Load, WorkerRecord } from "./worker-record.js";
 
 export interface MembershipSeams {
   readonly database: GuardedDatabase;
@@ -26,6 +26,8 @@ export interface MembershipSeams {
 
 /** Whoever works as a member of the fleet: a queue's worker, a tenant supervisor. */
 export interface Participant {
+  /** The kinds of jobs that it has handlers for; left out when it takes no jobs. */
+  readonly kinds?: readonly string[];
   /** The roster changed, or was read again after a silence. */
   onRing(): void;
   /** Rows may be waiting in these buckets; null for any. */
@@ -33,7 +35,7 @@ export interface Participant {
   onSuperseded(): void;
   /** How long this process is sure of being taken for alive has become shorter: ask sureForMs(). */
   onDoubt?(): void;
-  load(): { readonly running: number; readonly inHand: number };
+  load(): { readonly running: number; readonly inHand: number; readonly idleMs?: number | null };
 }
 
 /**
@@ -84,11 +86,12 @@ export class Membership {
         trust: this.trust,
         load: () => this.#load(),
         onMarkedDead: () => this.#onMarkedDead(),
+        onSessionFree: (beatStartedAtMs) => this.#onSessionFree(beatStartedAtMs),
         onTrusted: () => this.#ring.wake(),
         onSuperseded: () => this.#onSuperseded(),
       }),
     );
-    this.#ring = new Loop(seams, this.roster);
+    this.#ring = new Loop(seams, { name: this.roster.name, run: () => this.#readRoster() });
     this.#sessionLoop = new Loop(seams, { name: "session", run: () => this.#keepSession() });
     const parts = { session: this.#session, roster: this.roster };
     this.#watch = new Loop(seams, new Watch(seams, settings.id, parts));
@@ -135,6 +138,11 @@ export class Membership {
     await this.record.changeQueues({ remove: queue });
   }
 
+  /** Out of the ring of this queue while its work fails, and back when it does not (null). */
+  async tellFailing(queue: string, failing: Failing | null): Promise<void> {
+    if (!(await this.record.changeFailing(queue, failing))) this.#heartbeat.wake();
+  }
+
   /** The participant has nothing in hand any more; with the last one the process leaves the registry. */
   async finish(queue: string, isClean: boolean): Promise<void> {
     await this.#turn.run(() => this.#finish(queue, isClean));
@@ -149,6 +157,7 @@ export class Membership {
   async #join(queue: string, participant: Participant): Promise<void> {
     const isFirst = this.#participants.size === 0;
     this.#participants.set(queue, participant);
+    if (participant.kinds !== undefined) this.record.hasHandlersFor(queue, participant.kinds);
     if (isFirst) await this.#enter(queue);
     else if (!(await this.record.changeQueues({ add: queue }))) this.#heartbeat.wake();
     await this.roster.run();
@@ -215,17 +224,25 @@ export class Membership {
   }
 
   /** Says so before the grace is over: without a session only the TTL counts, however long it takes to open another. */
-  #onSessionLost(): void {
+  #onSessionLost(sinceMs = this.#clock.monotonicMs()): void {
     this.record.hasSession = false;
-    this.#sessionLostAtMs = this.#clock.monotonicMs();
+    this.#sessionLostAtMs = sinceMs;
     this.#doubt();
     this.#heartbeat.wake();
     this.#sessionLoop.wake();
   }
 
-  /** Only the TTL counts until the session has answered. */
-  #onMarkedDead(): void {
+  /** The grace began again with the beat, which the server saw after it was sent. */
+  #onSessionFree(beatStartedAtMs: number): void {
+    if (this.#session.lockedAtMs < beatStartedAtMs && this.#session.drop("its lock is free on the server"))
+      this.#onSessionLost(beatStartedAtMs);
+  }
+
+  /** A session that answers is told of when the process registers again; otherwise only the TTL counts until one does. */
+  async #onMarkedDead(): Promise<void> {
     this.#markedDeadAtMs = this.#clock.monotonicMs();
+    if (this.record.isSessionFree) this.#session.drop("its lock is free on the server");
+    else if (await this.#session.answersWithin(defaults.sessionProbeMs)) return;
     this.#isSessionDoubted = true;
     this.record.hasSession = false;
     this.#sessionLoop.wake();
@@ -235,9 +252,15 @@ export class Membership {
     for (const participant of this.#participants.values()) participant.onDoubt?.();
   }
 
-  #onRoster(): void {
+  /** Also when nothing has changed: it may have been marked dead again before it was read that it was back. */
+  async #readRoster(): Promise<number> {
+    const delayMs = await this.roster.run();
     const isListed = this.roster.members.some((member) => member.id === this.settings.id);
     if (!isListed && this.record.queues.size > 0) this.#heartbeat.wake();
+    return delayMs;
+  }
+
+  #onRoster(): void {
     this.trust.isOpen(); // Tells when it is not.
     for (const participant of this.#participants.values()) participant.onRing();
   }
@@ -266,11 +289,13 @@ export class Membership {
   #load(): Load {
     let running = 0;
     let inHand = 0;
-    for (const participant of this.#participants.values()) {
+    const idleMs: Record<string, number> = {};
+    for (const [queue, participant] of this.#participants) {
       const load = participant.load();
       running += load.running;
       inHand += load.inHand;
+      if (typeof load.idleMs === "number") idleMs[queue] = load.idleMs;
     }
-    return { version: this.#version, running, inHand };
+    return { version: this.#version, running, inHand, idleMs };
   }
 }

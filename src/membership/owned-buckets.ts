@@ -1,18 +1,30 @@
 import type { Events } from "../events.js";
 import type { QueueSettings } from "../work/queue-settings.js";
-import { bucketsOf, buildRing, type Ring, type RingMember } from "./ring.js";
+import { bucketsOf, buildRing, type Ring, type RingMember, type RingSettings } from "./ring.js";
 import type { Roster } from "./roster.js";
+import { type SkilledMember, secondOwners } from "./second-owners.js";
+
+type RingOptions = Pick<QueueSettings, "ring" | "vnodes" | "preferRegions" | "excludeRegions" | "buckets">;
 
 /** What a queue's stored settings say about its ring. */
-export function ringOf(settings: QueueSettings, members: readonly RingMember[]): Ring {
-  const { ring, vnodes, preferRegions, excludeRegions } = settings;
-  return buildRing(members, settings.buckets, {
-    ring,
-    hash: "fnv1a-fmix32",
-    vnodes,
-    preferRegions,
-    excludeRegions,
-  });
+export function ringOf(settings: RingOptions, members: readonly RingMember[]): Ring {
+  return buildRing(members, settings.buckets, ringSettings(settings));
+}
+
+function ringSettings({ ring, vnodes, preferRegions, excludeRegions }: RingOptions): RingSettings {
+  return { ring, hash: "fnv1a-fmix32", vnodes, preferRegions, excludeRegions };
+}
+
+/** The buckets of a worker: those it owns, and those whose owner lacks a kind that it has. */
+export function triedBy(
+  settings: RingOptions,
+  ring: Ring,
+  members: readonly SkilledMember[],
+  workerId: string,
+): readonly number[] {
+  const owned = bucketsOf(ring, workerId);
+  const second = secondOwners(ring, members, ringSettings(settings)).get(workerId);
+  return second === undefined ? owned : [...new Set([...owned, ...second])].sort((a, b) => a - b);
 }
 
 /** The buckets that this worker should try, by the ring it has cached. It says who tries; the rows say who may. */
@@ -34,11 +46,18 @@ export class OwnedBuckets {
     return this.#owned;
   }
 
+  /** The buckets that this worker would own if it were in the ring. */
+  ifCounted(region: string | null): readonly number[] {
+    const others = this.#roster.workersOf(this.#settings.name).filter(({ id }) => id !== this.#workerId);
+    return bucketsOf(ringOf(this.#settings, [...others, { id: this.#workerId, region }]), this.#workerId);
+  }
+
   /** Builds the ring again from the roster. Returns the buckets that are new. */
   rebuild(): readonly number[] {
     const { name: queue } = this.#settings;
-    const ring = ringOf(this.#settings, this.#roster.workersOf(queue));
-    const owned = bucketsOf(ring, this.#workerId);
+    const members = this.#roster.skilledOn(queue);
+    const ring = ringOf(this.#settings, members);
+    const owned = triedBy(this.#settings, ring, members, this.#workerId);
     const before = new Set(this.#owned);
     const gained = owned.filter((bucket) => !before.has(bucket));
     const lost = this.#owned.length - (owned.length - gained.length);

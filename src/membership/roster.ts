@@ -5,15 +5,21 @@ import type { Activity } from "../runtime/activity.js";
 import type { Clock } from "../seams/clock.js";
 import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
-import type { RingMember } from "./ring.js";
+import type { SkilledMember } from "./second-owners.js";
 
-export interface Member extends RingMember {
+export interface Member extends Omit<SkilledMember, "kinds"> {
   readonly queues: readonly string[];
   readonly hasSession: boolean;
   readonly isWatcher: boolean;
   /** Since when it has been alive without a break, by this process's monotonic clock. */
   readonly aliveSinceMs: number;
+  /** How long ago it came back after a life that did not end in good order, when the roster was read; null for never. */
+  readonly lostMs: number | null;
   readonly generation: bigint;
+  /** How many processes have had this id; one that registers again is the same. */
+  readonly starts: bigint;
+  /** For each queue, the kinds that it has handlers for; all, where a queue is missing. */
+  readonly kinds: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface RosterSeams {
@@ -46,6 +52,15 @@ export class Roster implements Activity {
     return this.#members.filter((member) => member.queues.includes(queue));
   }
 
+  /** The same, with the kinds that each has handlers for. */
+  skilledOn(queue: string): readonly SkilledMember[] {
+    return this.workersOf(queue).map(({ id, region, kinds }) => ({
+      id,
+      region,
+      kinds: kinds[queue] ?? null,
+    }));
+  }
+
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -69,11 +84,14 @@ export class Roster implements Activity {
           hasSession: row.has_session,
           isWatcher: row.is_watcher,
           aliveSinceMs: nowMs - row.alive_ms,
+          lostMs: row.lost_ms,
           generation: BigInt(row.generation),
+          starts: BigInt(row.starts),
+          kinds: row.kinds as Record<string, readonly string[]>,
         }),
       ),
     );
-    const fingerprint = JSON.stringify(rows.map((row) => [row.id, row.region, row.queues]));
+    const fingerprint = JSON.stringify(rows.map((row) => [row.id, row.region, row.queues, row.kinds]));
     if (fingerprint !== this.#fingerprint) {
       this.#fingerprint = fingerprint;
       for (const listener of this.#listeners) listener();

@@ -28,6 +28,14 @@ export interface Load {
   readonly version: string;
   readonly running: number;
   readonly inHand: number;
+  /** For each queue that it owns buckets of: for how long it had room and no claim was answered. */
+  readonly idleMs: Readonly<Record<string, number>>;
+}
+
+/** What of a worker's work on a queue always fails, and why. */
+export interface Failing {
+  readonly what: "claim" | "settle";
+  readonly reason: string;
 }
 
 export type BeatAnswer = "accepted" | "dead" | "superseded";
@@ -42,6 +50,8 @@ export class WorkerRecord {
   readonly settings: MemberSettings;
   readonly #seams: RecordSeams;
   readonly #queues = new Set<string>();
+  readonly #kinds = new Map<string, readonly string[]>();
+  readonly #failing = new Map<string, Failing>();
   #generation = 0n;
   #incarnation = "";
   #isNew = true;
@@ -50,6 +60,8 @@ export class WorkerRecord {
   hasSession = false;
   /** Whether the registry believes in our session: then it may take us for dead when that breaks. */
   toldSession = false;
+  /** Whether the last beat found that the registry takes our session for gone. */
+  isSessionFree = false;
 
   constructor(seams: RecordSeams, settings: MemberSettings) {
     this.#seams = seams;
@@ -73,6 +85,13 @@ export class WorkerRecord {
   /** Told to the registry with the next beat, if it was not told before. */
   forget(queue: string): void {
     this.#queues.delete(queue);
+    this.#kinds.delete(queue);
+    this.#failing.delete(queue);
+  }
+
+  /** Told to the registry with the next write. */
+  hasHandlersFor(queue: string, kinds: readonly string[]): void {
+    this.#kinds.set(queue, kinds);
   }
 
   /** Before the first registration. */
@@ -94,6 +113,13 @@ export class WorkerRecord {
     return await this.#turn.run(() => this.#changeQueues(change));
   }
 
+  /** Out of the ring of a queue while it fails (null: it does not any more). What could not be told goes with the next beat. */
+  async changeFailing(queue: string, failing: Failing | null): Promise<boolean> {
+    if (failing === null) this.#failing.delete(queue);
+    else this.#failing.set(queue, failing);
+    return await this.#turn.run(() => this.#tellQueues(failing === null ? [] : [queue]));
+  }
+
   async #register(load: Load, why: string): Promise<boolean> {
     const { database, bind, clock, events } = this.#seams;
     const { id, hostname, pid, region, ttlMs } = this.settings;
@@ -107,7 +133,7 @@ export class WorkerRecord {
           pid,
           region,
           ttlMs,
-          queues: [...this.#queues],
+          ...this.#works(),
           hasSession: told,
           isNew: this.#isNew,
           incarnation: this.#incarnation,
@@ -134,13 +160,14 @@ export class WorkerRecord {
         bind(beatWorker, {
           id: this.settings.id,
           generation: this.#generation,
-          queues: [...this.#queues],
+          ...this.#works(),
           hasSession: told,
           metadata: JSON.stringify(load),
           now: clock.databaseNow(),
         }),
       ),
     );
+    this.isSessionFree = told && row?.is_free === true;
     if (row?.accepted === true) {
       this.toldSession &&= told;
       return "accepted";
@@ -152,15 +179,22 @@ export class WorkerRecord {
   async #changeQueues(change: { readonly add?: string; readonly remove?: string }): Promise<boolean> {
     if (change.add !== undefined) this.#queues.add(change.add);
     if (change.remove !== undefined) this.#queues.delete(change.remove);
-    const [row] = await this.#seams.database.run(
-      this.#seams.bind(changeWorkerQueues, {
-        id: this.settings.id,
-        generation: this.#generation,
-        queues: [...this.#queues],
-        gone: change.remove === undefined ? [] : [change.remove],
-      }),
+    return await this.#tellQueues(change.remove === undefined ? [] : [change.remove]);
+  }
+
+  async #tellQueues(gone: readonly string[]): Promise<boolean> {
+    const { bind, clock, database } = this.#seams;
+    const about = { id: this.settings.id, generation: this.#generation, gone: [...gone] };
+    const [row] = await database.run(
+      bind(changeWorkerQueues, { ...about, ...this.#works(), now: clock.databaseNow() }),
     );
     return row?.accepted === true;
+  }
+
+  /** What it works on, which kinds of it, and what of that fails. */
+  #works(): { queues: string[]; kinds: string; failing: string } {
+    const text = (map: ReadonlyMap<string, unknown>): string => JSON.stringify(Object.fromEntries(map));
+    return { queues: [...this.#queues], kinds: text(this.#kinds), failing: text(this.#failing) };
   }
 
   /** Asks to be woken for the buckets given; null takes the wish back. */
@@ -175,6 +209,8 @@ export class WorkerRecord {
     const { bind, clock, database } = this.#seams;
     const { id } = this.settings;
     this.#queues.clear();
+    this.#kinds.clear();
+    this.#failing.clear();
     this.#beginAnew();
     await database.run(
       this.#timely(

@@ -4,6 +4,7 @@ import { auditOrder, auditRows, listQueues } from "../database/statements.genera
 import type { Clock } from "../seams/clock.js";
 import type { Query } from "../seams/database.js";
 import { defaults } from "../settings.js";
+import { unclaimed } from "./unclaimed.js";
 
 export interface AuditSeams {
   readonly database: GuardedDatabase;
@@ -21,6 +22,7 @@ const meanings = {
   "dead holder": "What a dead worker held is taken over while another is alive.",
   "two lives": "A finished job has left the queue.",
   "two holders": "One worker at a time holds rows of a key.",
+  unclaimed: "A row that is due is claimed within a minute while the owner of its bucket has room.",
   overtaken: "In a strict queue nothing is in process while an earlier row of its key waits.",
 } as const;
 
@@ -39,7 +41,8 @@ export interface Breach {
 export interface BreachRow {
   readonly id: string;
   readonly partitionKey: string;
-  readonly seq: bigint;
+  /** In decimal digits. */
+  readonly seq: string;
   readonly detail: string;
 }
 
@@ -58,7 +61,8 @@ export async function auditQueues(seams: AuditSeams): Promise<AuditReport> {
   const breaches: Breach[] = [];
   for (const { name, order } of queues) {
     const bind = binder({ schema, queue: name });
-    breaches.push(...grouped(name, await rowsOf(seams, bind, order)));
+    const found = await rowsOf(seams, bind, order);
+    breaches.push(...grouped(name, [...found, ...(await unclaimed({ ...seams, bind }, name))]));
   }
   return {
     queues: queues.map((queue) => queue.name),
@@ -94,7 +98,7 @@ function grouped(queue: string, found: readonly Found[]): readonly Breach[] {
   for (const { rule, id, partition_key: partitionKey, seq, detail, total } of found) {
     const breach = byRule.get(rule) ?? { count: Number(total), rows: [] };
     byRule.set(rule, breach);
-    breach.rows.push({ id, partitionKey, seq: BigInt(seq), detail });
+    breach.rows.push({ id, partitionKey, seq, detail });
   }
   return [...byRule].map(([rule, { count, rows }]) => {
     const known = rule as AuditRule;

@@ -1,4 +1,5 @@
 import { InvalidOptionError } from "../errors.js";
+import type { OptionNames } from "../option-names.js";
 import { defaults, oneOf, wholeNumber } from "../settings.js";
 import type { JobStatus } from "../work/job.js";
 
@@ -18,6 +19,21 @@ export interface ListFilter extends Omit<JobFilter, "ids"> {
   readonly before?: string;
 }
 
+export interface DiscardFilter extends JobFilter {
+  /** Why; it is stored with the jobs. */
+  readonly reason?: string;
+}
+
+const common = { status: true, kind: true, partitionKey: true, limit: true } as const;
+const retryNames: OptionNames<JobFilter> = { ...common, ids: true };
+const listNames: OptionNames<ListFilter> = { ...common, before: true };
+const discardNames: OptionNames<DiscardFilter> = { ...retryNames, reason: true };
+export const filterNames: {
+  readonly list: OptionNames<ListFilter>;
+  readonly retry: OptionNames<JobFilter>;
+  readonly discard: OptionNames<DiscardFilter>;
+} = Object.freeze({ list: listNames, retry: retryNames, discard: discardNames });
+
 const statuses: readonly JobStatus[] = [
   "scheduled",
   "pending",
@@ -36,6 +52,8 @@ export function checkedId(option: string, id: unknown): string {
 
 export function checkedFilter<F extends JobFilter>(filter: F): F {
   if (filter.status !== undefined) oneOf("status", filter.status, statuses, "pending");
+  if (filter.ids !== undefined && !Array.isArray(filter.ids))
+    throw new InvalidOptionError("ids", filter.ids, "an array of ids");
   if (filter.ids !== undefined) for (const id of filter.ids) checkedId("ids", id);
   for (const option of ["kind", "partitionKey"] as const) {
     const value: unknown = filter[option];

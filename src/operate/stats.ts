@@ -5,7 +5,14 @@ import type { QueueSeams } from "../work/queue-seams.js";
 export interface QueueStats {
   readonly scheduled: number;
   readonly pending: number;
+  /** Claimed by a worker: running, or waiting in that worker. */
   readonly processing: number;
+  /**
+   * Those of `processing` that have not been started, because their worker holds an earlier row of their key. The others may be running: the database does not know which of
+   * them wait for a free slot. 0 with order "none".
+   */
+  readonly prefetched: number;
+  /** Those in the queue; after `deadLetterRetentionMs` they are moved to the archive. */
   readonly deadLetter: number;
   /** Pending and due now. */
   readonly due: number;
@@ -23,6 +30,7 @@ export async function stats(seams: QueueSeams): Promise<QueueStats> {
     scheduled: Number(row?.scheduled ?? 0),
     pending: Number(row?.pending ?? 0),
     processing: Number(row?.processing ?? 0),
+    prefetched: Number(row?.prefetched ?? 0),
     deadLetter: Number(row?.dead_letter ?? 0),
     due: Number(row?.due ?? 0),
     retrying: Number(row?.retrying ?? 0),

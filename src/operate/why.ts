@@ -3,9 +3,12 @@ import { ringOf } from "../membership/owned-buckets.js";
 import type { JobRecord } from "../work/job.js";
 import type { QueueSeams } from "../work/queue-seams.js";
 import { get } from "./list.js";
-import { isLiveOn, listWorkers } from "./workers.js";
+import { isLiveOn, listWorkers, type WorkerRow, worksOn } from "./workers.js";
 
-/** Why a job is where it is: a reason to branch on, a sentence to read at 3 a.m., and the rows it speaks of. */
+/**
+ * Why a job is where it is: a reason to branch on, a sentence to read at 3 a.m., and the rows it speaks of. `running`: its worker may have started it.
+ * `claimed`: a worker holds it behind an earlier row of its key, so it has not been started.
+ */
 export interface Why {
   readonly reason:
     | "unknown"
@@ -14,6 +17,7 @@ export interface Why {
     | "dead_letter"
     | "parked"
     | "running"
+    | "claimed"
     | "lease_expired"
     | "worker_dead"
     | "paused"
@@ -22,6 +26,8 @@ export interface Why {
     | "blocked"
     | "no_workers"
     | "no_owner"
+    | "no_handler"
+    | "workers_failing"
     | "ready";
   readonly words: string;
   readonly job: JobRecord | null;
@@ -48,12 +54,16 @@ export async function why(seams: QueueSeams, id: string): Promise<Why> {
     reason,
     words,
     job,
-    blockedBy: reason === "blocked" ? facts.blocker_id : null,
+    blockedBy: reason === "blocked" || reason === "claimed" ? facts.blocker_id : null,
     ahead: Number(facts.ahead),
   };
 }
 
 function finished(job: JobRecord): Why {
+  if (job.status === "dead_letter") {
+    const words = `It was dead-lettered ${because(job)}. It was moved to the archive at ${time(job.finishedAt)}; retry with its id brings it back.`;
+    return { reason: "dead_letter", words, job, blockedBy: null, ahead: 0 };
+  }
   const reason = job.status === "discarded" ? "discarded" : "completed";
   const by =
     reason === "completed" && job.claimedBy !== null ? ` by ${job.claimedBy} in attempt ${job.attempts}` : "";
@@ -73,10 +83,10 @@ function explain(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> | 
   }
   if (job.status === "scheduled") return scheduled(job, facts);
   if (facts.blocker_id !== null) return { reason: "blocked", words: blockedWords(job, facts) };
-  if (job.availableAt > facts.now) {
+  if (job.attempts > 0 && job.availableAt > facts.now) {
     return {
       reason: "backoff",
-      words: `Attempt ${job.attempts} of ${job.maxAttempts} failed (${job.lastError}); the next one comes at ${time(job.availableAt)}. Its key waits with it.`,
+      words: `Attempt ${job.attempts} failed (${job.lastError}), ${spent(job)} are used up; the next one comes at ${time(job.availableAt)}. Its key waits with it.`,
     };
   }
   if (Number(facts.workers_alive) === 0) {
@@ -92,17 +102,41 @@ function explain(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> | 
 async function explainReady(seams: QueueSeams, job: JobRecord): Promise<Pick<Why, "reason" | "words">> {
   const { name } = seams.settings;
   const workers = await listWorkers(seams);
-  const ring = ringOf(
-    seams.settings,
-    workers.filter((worker) => isLiveOn(worker, name)),
-  );
-  const owner = ring.owners[job.bucket] ?? null;
+  const live = workers.filter((worker) => isLiveOn(worker, name));
+  const owner = ringOf(seams.settings, live).owners[job.bucket] ?? null;
   const first = `It is first in line and due since ${time(job.availableAt)}`;
+  const able = live.filter(({ kinds }) => kinds[name]?.includes(job.kind) ?? true);
+  if (live.length > 0 && able.length === 0) {
+    const words = `${first}, but no live worker has a handler for the kind ${job.kind}. No attempt is used up while it waits.`;
+    return { reason: "no_handler", words };
+  }
   if (owner === null) {
+    const failing = failingWords(workers, name);
+    if (failing !== "")
+      return { reason: "workers_failing", words: `${first}, but no worker can take it: ${failing}` };
     const words = `${first}, but no live worker may own bucket ${job.bucket}: their regions are excluded.`;
     return { reason: "no_owner", words };
   }
-  return { reason: "ready", words: `${first}; ${owner}, the owner of bucket ${job.bucket}, takes it next.` };
+  if (able.some(({ id }) => id === owner))
+    return {
+      reason: "ready",
+      words: `${first}; ${owner}, the owner of bucket ${job.bucket}, takes it next.`,
+    };
+  const second = ringOf(seams.settings, able).owners[job.bucket] ?? null;
+  const words = `${first}; ${owner}, the owner of bucket ${job.bucket}, has no handler for the kind ${job.kind}, so ${second} takes it next.`;
+  return { reason: "ready", words };
+}
+
+/** The live workers of a queue that fail; empty when one does not. */
+function failingWords(workers: readonly WorkerRow[], queue: string): string {
+  const working = workers.filter((worker) => worksOn(worker, queue));
+  if (working.some((worker) => worker.failing[queue] === undefined)) return "";
+  return working
+    .map(({ id, failing }) => {
+      const { what, reason, since } = failing[queue] ?? { what: "claim", reason: "", since: null };
+      return `every ${what} of ${id} has failed since ${time(since)} (${reason}).`;
+    })
+    .join(" ");
 }
 
 function scheduled(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> {
@@ -118,17 +152,27 @@ function scheduled(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> 
 }
 
 function deadLettered(job: JobRecord): Pick<Why, "reason" | "words"> {
-  const because = `after ${job.attempts} of ${job.maxAttempts} attempts: ${job.lastError ?? "no error was kept"}`;
   if (job.finishedAt === null) {
     return {
       reason: "parked",
-      words: `It was dead-lettered ${because}. It holds its key until you retry or discard it.`,
+      words: `It was dead-lettered ${because(job)}. It holds its key until you retry or discard it.`,
     };
   }
   return {
     reason: "dead_letter",
-    words: `It was dead-lettered at ${time(job.finishedAt)} ${because}. Its key goes on; retry puts it at the end of the line.`,
+    words: `It was dead-lettered at ${time(job.finishedAt)} ${because(job)}. Its key goes on; retry puts it at the end of the line.`,
   };
+}
+
+function because(job: JobRecord): string {
+  return `after ${spent(job)}: ${job.lastError ?? "no error was kept"}`;
+}
+
+/** Errors and crashes have budgets of their own. */
+function spent(job: JobRecord): string {
+  const errors = `${job.attempts - job.crashes} of ${job.maxAttempts} attempts`;
+  if (job.crashes === 0) return errors;
+  return `${errors} and ${job.crashes} ${job.crashes === 1 ? "crash" : "crashes"}`;
 }
 
 function running(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> {
@@ -145,9 +189,18 @@ function running(job: JobRecord, facts: Facts): Pick<Why, "reason" | "words"> {
       words: `It was claimed by ${where}; the lease ran out at ${time(job.leaseExpiresAt)} and the next claim takes the row over.`,
     };
   }
+  const lease = `with a lease until ${time(job.leaseExpiresAt)}`;
+  if (facts.is_prefetched) {
+    return {
+      reason: "claimed",
+      words: `It is claimed by ${where}, ${lease}, and has not started: it waits there behind ${facts.blocker_kind} ${facts.blocker_id} of its key.`,
+    };
+  }
+  // The row does not say whether its worker has begun with it: among those that may run, some wait for a free slot.
+  const place = facts.is_ordered ? ", and is the first of its key there" : "";
   return {
     reason: "running",
-    words: `It is running on ${where}, with a lease until ${time(job.leaseExpiresAt)}.`,
+    words: `It is claimed by ${where}, ${lease}${place}: it is running or about to start.`,
   };
 }
 
@@ -155,12 +208,16 @@ function blockedWords(job: JobRecord, facts: Facts): string {
   const blocker = `${facts.blocker_kind} ${facts.blocker_id}`;
   const first = `It waits behind ${facts.ahead === "0" ? "" : `${facts.ahead} row(s) of `}its key ${job.partitionKey}: `;
   if (facts.blocker_status === "processing") {
-    return `${first}${blocker} is running on ${facts.blocker_claimed_by} until ${time(facts.blocker_lease_expires_at)}.`;
+    return `${first}${blocker} is in process on ${facts.blocker_claimed_by} until ${time(facts.blocker_lease_expires_at)}.`;
   }
   if (facts.blocker_status === "dead_letter") {
     return `${first}${blocker} is a parked dead letter (${facts.blocker_last_error}). Retry or discard it.`;
   }
-  if (facts.blocker_available_at !== null && facts.blocker_available_at > facts.now) {
+  if (
+    facts.blocker_last_error !== null &&
+    facts.blocker_available_at !== null &&
+    facts.blocker_available_at > facts.now
+  ) {
     return `${first}${blocker} failed (${facts.blocker_last_error}) and is tried again at ${time(facts.blocker_available_at)}.`;
   }
   return `${first}${blocker} is due and comes first.`;

@@ -22,15 +22,31 @@ export interface WorkerRow {
   readonly lastSeenAt: Date;
   /** Negative when its TTL has passed. */
   readonly expiresInMs: number;
-  readonly generation: bigint;
+  /** How often a process of this id has registered. */
+  readonly generation: number;
   readonly queues: readonly string[];
+  /** For each queue, the kinds that it has handlers for; all, where a queue is missing. */
+  readonly kinds: Readonly<Record<string, readonly string[]>>;
+  /** Queues of which its claims or settles always fail. It owns no buckets of these until one works again. */
+  readonly failing: Readonly<Record<string, FailingQueue>>;
   readonly hasSession: boolean;
   readonly freeSince: Date | null;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+interface FailingQueue {
+  readonly what: "claim" | "settle";
+  readonly reason: string;
+  readonly since: Date;
+}
+
 /** True when it may own buckets of the queue. */
 export function isLiveOn(worker: WorkerRow, queue: string): boolean {
+  return worksOn(worker, queue) && worker.failing[queue] === undefined;
+}
+
+/** True when it may own buckets of the queue, or might if it did not fail. */
+export function worksOn(worker: WorkerRow, queue: string): boolean {
   return worker.state === "alive" && worker.expiresInMs > 0 && worker.queues.includes(queue);
 }
 
@@ -46,12 +62,21 @@ export async function listWorkers(seams: WorkersSeams): Promise<readonly WorkerR
       startedAt: row.started_at,
       lastSeenAt: row.last_seen_at,
       expiresInMs: row.expires_in_ms,
-      generation: BigInt(row.generation),
+      generation: Number(row.generation),
       queues: row.queues,
+      kinds: row.kinds as Record<string, readonly string[]>,
+      failing: failingOf(row.failing),
       hasSession: row.has_session,
       freeSince: row.free_since,
       metadata: row.metadata as Record<string, unknown>,
     }),
+  );
+}
+
+function failingOf(stored: unknown): WorkerRow["failing"] {
+  const entries = Object.entries(stored as Record<string, FailingQueue & { readonly since: string }>);
+  return Object.freeze(
+    Object.fromEntries(entries.map(([queue, one]) => [queue, { ...one, since: new Date(one.since) }])),
   );
 }
 

@@ -71,7 +71,11 @@ export class Loop {
         error,
       });
       const ceiling = defaults.loopBackoffMs * 2 ** Math.min(this.#failures, 10);
-      return Math.min(ceiling, defaults.loopBackoffMsMax) * (0.5 + this.#seams.random.fraction() / 2);
+      const limitMs = Math.min(
+        defaults.loopBackoffMsMax,
+        this.#activity.backoffMsMax ?? Number.POSITIVE_INFINITY,
+      );
+      return Math.min(ceiling, limitMs) * (0.5 + this.#seams.random.fraction() / 2);
     }
   }
 

@@ -1,10 +1,17 @@
 import { InvalidOptionError, NotOwnerError } from "../errors.js";
+import { withKnownNames } from "../option-names.js";
 import type { Clock } from "../seams/clock.js";
-import { asObject, defaults, wholeNumber } from "../settings.js";
+import { asFunction, asObject, defaults, wholeNumber } from "../settings.js";
 import { isStorableText } from "../work/json.js";
 import { checkedTenant } from "./checked-tenant.js";
 import type { Ownership } from "./ownership.js";
-import type { DispatchOptions, FanOutOptions, TaskResult } from "./task-result.js";
+import {
+  type DispatchOptions,
+  dispatchOptionNames,
+  type FanOutOptions,
+  fanOutOptionNames,
+  type TaskResult,
+} from "./task-result.js";
 import type { TenantTask } from "./tasks.js";
 
 export interface DispatchParts {
@@ -23,7 +30,8 @@ export async function dispatchCold<T>(
   task: TenantTask<T>,
   given: DispatchOptions = {},
 ): Promise<readonly TaskResult<T>[]> {
-  const round = new Round<T>(tenants, given);
+  asFunction("task", task);
+  const round = new Round<T>(tenants, withKnownNames("dispatchCold()", given, dispatchOptionNames));
   await round.each(async (tenant) => {
     const hot = parts.hotOwnerOf(tenant);
     return hot === null ? await once(parts, tenant, task) : { tenant, is: "hot", owner: hot.owner };
@@ -39,7 +47,8 @@ export async function fanOut<T>(
   given: FanOutOptions = {},
 ): Promise<readonly TaskResult<T>[]> {
   const { clock, ownership } = parts;
-  const round = new Round<T>(tenants, given);
+  asFunction("task", task);
+  const round = new Round<T>(tenants, withKnownNames("fanOut()", given, fanOutOptionNames));
   const { id } = given;
   if (id !== undefined) checkRunId(id);
   const { fanOutWaitMs: fallback, delayMsMax: max } = defaults;
@@ -94,6 +103,8 @@ class Round<T> {
     this.#options = asObject("options", given);
     const { taskConcurrency: fallback, taskConcurrencyMax: max } = defaults;
     this.#concurrency = wholeNumber("concurrency", given.concurrency, { fallback, min: 1, max });
+    if (typeof tenants !== "object" || typeof tenants?.[Symbol.iterator] !== "function")
+      throw new InvalidOptionError("tenants", tenants, "a list of tenants");
     for (const tenant of tenants) this.#results.set(checkedTenant(tenant), null);
   }
 

@@ -12,13 +12,14 @@ import {
   winTenants,
 } from "../database/statements.generated.js";
 import type { Membership } from "../membership/membership.js";
+import type { Member } from "../membership/roster.js";
 import { isLiveOn, listWorkers } from "../operate/workers.js";
 import type { Clock } from "../seams/clock.js";
 import type { Query } from "../seams/database.js";
 import { defaults } from "../settings.js";
 import type { TenantMember } from "./assign.js";
 import type { HeldTenant, TenantLease, WantedTenant } from "./lease.js";
-import type { ActiveWorker, Ownership, OwnershipListener } from "./ownership.js";
+import type { ActiveWorker, Ownership, OwnershipListener, Registration } from "./ownership.js";
 import type { TenantSource } from "./tenant.js";
 import type { TenantSettings } from "./tenant-settings.js";
 
@@ -75,18 +76,45 @@ export class FleetOwnership implements Ownership {
   }
 
   members(): readonly TenantMember[] {
-    const nowMs = this.#seams.clock.monotonicMs();
-    const settledMs = this.#settings.tickMs * defaults.tenantSettledShare;
-    const { membership } = this.#seams;
-    const sinceMs = (member: { readonly id: string; readonly aliveSinceMs: number }): number =>
-      member.id === this.workerId ? membership.aliveSinceMs() : member.aliveSinceMs;
-    return membership.roster
-      .workersOf(this.#queue)
-      .map((one) => ({ id: one.id, region: one.region, isSettled: nowMs - sinceMs(one) >= settledMs }))
+    return this.#ages()
+      .map(({ member: { id, region }, aliveMs }) => ({ id, region, isSettled: aliveMs >= this.#settledMs }))
       .sort((one, other) => (one.id < other.id ? -1 : 1));
   }
 
-  generations(): readonly { readonly id: string; readonly generation: bigint }[] {
+  joined(): ReadonlySet<string> {
+    const untilMs = this.#settings.tickMs * defaults.tenantJoinedTicks;
+    const joined = this.#ages().filter(
+      ({ member: { lostMs }, aliveMs }) =>
+        aliveMs >= this.#settledMs &&
+        aliveMs <= untilMs &&
+        (lostMs === null || lostMs > defaults.tenantFlapMs),
+    );
+    return new Set(joined.map(({ member }) => member.id));
+  }
+
+  settlesInMs(): number {
+    return this.#ages().reduce((soonest, { aliveMs }) => {
+      const inMs = this.#settledMs - aliveMs;
+      return inMs > 0 ? Math.min(soonest, inMs + defaults.tenantSettledMarginMs) : soonest;
+    }, Number.POSITIVE_INFINITY);
+  }
+
+  get #settledMs(): number {
+    return this.#settings.tickMs * defaults.tenantSettledShare;
+  }
+
+  /** How long each member has been alive without a break. */
+  #ages(): readonly { readonly member: Member; readonly aliveMs: number }[] {
+    const nowMs = this.#seams.clock.monotonicMs();
+    const { membership } = this.#seams;
+    const sinceMs = (member: Member): number =>
+      member.id === this.workerId ? membership.aliveSinceMs() : member.aliveSinceMs;
+    return membership.roster
+      .workersOf(this.#queue)
+      .map((member) => ({ member, aliveMs: nowMs - sinceMs(member) }));
+  }
+
+  registrations(): readonly Registration[] {
     return this.#seams.membership.roster.members;
   }
 
@@ -199,8 +227,9 @@ export class FleetOwnership implements Ownership {
   }
 
   async markDone(run: string, tenant: string): Promise<void> {
-    const { bind, database } = this.#seams;
-    await database.run(bind(handleOnce, { handler: this.#runName(run), messageId: tenant }));
+    const { bind, clock, database } = this.#seams;
+    const now = clock.databaseNow();
+    await database.run(bind(handleOnce, { handler: this.#runName(run), messageId: tenant, now }));
   }
 
   async doneOf(run: string, tenants: readonly string[]): Promise<ReadonlySet<string>> {

@@ -21,7 +21,14 @@ export interface ActiveWorker {
   readonly startedAt: Date;
   readonly lastHeartbeatAt: Date;
   readonly expiresInMs: number;
+  readonly generation: number;
+}
+
+/** A worker's row, as far as its past is concerned. */
+export interface Registration {
+  readonly id: string;
   readonly generation: bigint;
+  readonly starts: bigint;
 }
 
 /** Who is in the fleet, and who holds which tenant: rows for a fleet, memory for one process alone. */
@@ -33,8 +40,12 @@ export interface Ownership {
   finish(isClean: boolean): Promise<void>;
   /** Those that take part, by their ids. */
   members(): readonly TenantMember[];
-  /** Under which generation each worker known is registered. */
-  generations(): readonly { readonly id: string; readonly generation: bigint }[];
+  /** Under which generation each worker known is registered, and how many processes have had its id. */
+  registrations(): readonly Registration[];
+  /** Members that have just settled and have not been lost for a while: what should run there moves at once. */
+  joined(): ReadonlySet<string>;
+  /** How long until the next member settles; Infinity when all have. */
+  settlesInMs(): number;
   active(): Promise<readonly ActiveWorker[]>;
   /** How long this one has been there without a break. */
   aliveMs(): number;

@@ -1,4 +1,5 @@
 import { InvalidOptionError } from "../errors.js";
+import { type OptionNames, withKnownNames } from "../option-names.js";
 import { asObject, defaults, wholeNumber } from "../settings.js";
 import { checkedRegion, checkedTenant } from "./checked-tenant.js";
 import type { HotTenant } from "./tenant.js";
@@ -22,6 +23,13 @@ export interface PolicyOptions {
   readonly idleMs?: number;
 }
 
+const policyNames: OptionNames<PolicyOptions> = Object.freeze({
+  measure: true,
+  depthMin: true,
+  rateMin: true,
+  idleMs: true,
+});
+
 /** Which tenants are hot because they are busy, and which have been idle for too long. */
 export class Policy {
   readonly #options: PolicyOptions;
@@ -32,7 +40,7 @@ export class Policy {
   readonly #busyAtMs = new Map<string, number>();
 
   constructor(given: PolicyOptions) {
-    this.#options = asObject("policy", given);
+    this.#options = withKnownNames("policy", asObject("policy", given), policyNames);
     const { measure, depthMin, rateMin, idleMs } = given;
     if (typeof measure !== "function") throw new InvalidOptionError("policy.measure", measure, "a function");
     if (depthMin === undefined && rateMin === undefined)

@@ -1,12 +1,13 @@
 import type { Events } from "../events.js";
 import { defaults } from "../settings.js";
+import type { Registration } from "./ownership.js";
 
 interface Seen {
-  readonly generation: bigint;
+  readonly starts: bigint;
   readonly atMs: number;
 }
 
-/** Notices workers whose generation rises fast: they start, crash and start again. */
+/** Notices workers that start, crash and start again. A process that registers again (it was evicted, its session broke) has not started. */
 export class RestartLoops {
   readonly #events: Events;
   readonly #seen = new Map<string, Seen[]>();
@@ -20,14 +21,14 @@ export class RestartLoops {
     return [...this.#looping];
   }
 
-  note(members: readonly { readonly id: string; readonly generation: bigint }[], nowMs: number): void {
+  note(workers: readonly Registration[], nowMs: number): void {
     const looping = new Set<string>();
-    for (const { id, generation } of members) {
+    for (const { id, starts, generation } of workers) {
       const seen = (this.#seen.get(id) ?? []).filter(({ atMs }) => nowMs - atMs <= defaults.loopingMs);
-      if (seen.at(-1)?.generation !== generation) seen.push({ generation, atMs: nowMs });
-      this.#seen.set(id, seen.slice(-defaults.loopingGenerations - 1));
-      const restarts = Number(generation - (seen[0]?.generation ?? generation));
-      if (restarts < defaults.loopingGenerations) continue;
+      if (seen.at(-1)?.starts !== starts) seen.push({ starts, atMs: nowMs });
+      this.#seen.set(id, seen.slice(-defaults.loopingStarts - 1));
+      const restarts = Number(starts - (seen[0]?.starts ?? starts));
+      if (restarts < defaults.loopingStarts) continue;
       looping.add(id);
       if (!this.#looping.has(id)) this.#events.emit("worker:looping", { workerId: id, generation, restarts });
     }

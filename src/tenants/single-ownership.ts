@@ -2,7 +2,7 @@ import type { MemberSettings } from "../membership/member-settings.js";
 import type { Clock } from "../seams/clock.js";
 import type { TenantMember } from "./assign.js";
 import type { HeldTenant, TenantLease, WantedTenant } from "./lease.js";
-import type { ActiveWorker, Ownership } from "./ownership.js";
+import type { ActiveWorker, Ownership, Registration } from "./ownership.js";
 
 const noToken = 0n;
 
@@ -43,15 +43,23 @@ export class SingleOwnership implements Ownership {
     return [this.#member];
   }
 
-  generations(): readonly { readonly id: string; readonly generation: bigint }[] {
+  registrations(): readonly Registration[] {
     return [];
+  }
+
+  joined(): ReadonlySet<string> {
+    return new Set();
+  }
+
+  settlesInMs(): number {
+    return Number.POSITIVE_INFINITY;
   }
 
   async active(): Promise<readonly ActiveWorker[]> {
     const { id, hostname, pid, region } = this.#settings;
     const lastHeartbeatAt = new Date(this.#clock.epochMs());
     const times = { startedAt: this.#startedAt, lastHeartbeatAt, expiresInMs: Number.POSITIVE_INFINITY };
-    return [Object.freeze({ id, hostname, pid, region, ...times, generation: noToken })];
+    return [Object.freeze({ id, hostname, pid, region, ...times, generation: 0 })];
   }
 
   aliveMs(): number {

@@ -4,7 +4,7 @@ import { InTurn } from "../runtime/in-turn.js";
 import { Loop } from "../runtime/loop.js";
 import type { Clock } from "../seams/clock.js";
 import type { Random } from "../seams/random.js";
-import { defaults } from "../settings.js";
+import { asObject, defaults } from "../settings.js";
 import { checkedRegion, checkedTenant } from "./checked-tenant.js";
 import { type DispatchParts, dispatchCold, fanOut } from "./dispatch.js";
 import { HotSet } from "./hot-set.js";
@@ -37,7 +37,8 @@ export type SupervisorState = "new" | "starting" | "working" | "draining" | "sto
 /** A tenant that runs on this process. */
 export interface RunningTenant {
   readonly tenant: string;
-  readonly fenceToken: bigint;
+  /** In decimal digits. */
+  readonly fenceToken: string;
   /** How long it has been running under this token. */
   readonly runningMs: number;
   /** How often start() was called under it. */
@@ -95,7 +96,7 @@ export class TenantSupervisor<S = unknown> {
     this.#tickLoop = new Loop(seams, {
       name: "tenants",
       run: async () => {
-        this.#loops.note(ownership.generations(), seams.clock.monotonicMs());
+        this.#loops.note(ownership.registrations(), seams.clock.monotonicMs());
         return await this.#tick.run();
       },
     });
@@ -150,7 +151,7 @@ export class TenantSupervisor<S = unknown> {
   /** Makes a cold tenant hot here, until it is demoted or, with a policy, idle. Resolves with its token; NotOwnerError names who else would have to. */
   async promote(tenant: string, options: { readonly preferredRegion?: string } = {}): Promise<bigint> {
     this.#mustWork("promote");
-    const region = checkedRegion(options.preferredRegion);
+    const region = checkedRegion(asObject("options", options).preferredRegion);
     return await this.#turn.run(() => this.#promote(checkedTenant(tenant), region));
   }
 
@@ -181,7 +182,7 @@ export class TenantSupervisor<S = unknown> {
   hotTenants(): readonly RunningTenant[] {
     const nowMs = this.#seams.clock.monotonicMs();
     return this.#runs.running.map(({ tenant, token, beganAtMs, attempt }) =>
-      Object.freeze({ tenant, fenceToken: token, runningMs: nowMs - beganAtMs, attempt }),
+      Object.freeze({ tenant, fenceToken: token.toString(), runningMs: nowMs - beganAtMs, attempt }),
     );
   }
 
@@ -234,7 +235,7 @@ export class TenantSupervisor<S = unknown> {
     }
     if (this.#settings.handlesSignals) this.#detach = [...this.#detach, this.#seams.heedSignals()];
     this.#state = "working";
-    this.#loops.note(ownership.generations(), clock.monotonicMs());
+    this.#loops.note(ownership.registrations(), clock.monotonicMs());
     await this.#hot.refresh();
     await this.#tick.run().catch(() => {}); // The loop tries again, and tells.
     for (const loop of [this.#tickLoop, this.#hotLoop, this.#housekeepingLoop]) loop.start();

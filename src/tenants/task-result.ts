@@ -1,3 +1,5 @@
+import type { OptionNames } from "../option-names.js";
+
 /** What became of one tenant's task. */
 export type TaskResult<T> =
   /** Done by this call, on this process. */
@@ -34,3 +36,14 @@ export interface FanOutOptions extends DispatchOptions {
   /** With an id: how long to wait for what other processes do. */
   readonly waitMs?: number;
 }
+
+export const dispatchOptionNames: OptionNames<DispatchOptions> = Object.freeze({
+  concurrency: true,
+  signal: true,
+  onProgress: true,
+});
+export const fanOutOptionNames: OptionNames<FanOutOptions> = Object.freeze({
+  ...dispatchOptionNames,
+  id: true,
+  waitMs: true,
+});

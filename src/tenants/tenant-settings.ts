@@ -1,7 +1,8 @@
 import { checkName } from "../database/names.js";
 import { InvalidOptionError } from "../errors.js";
 import { checkedTickMs } from "../membership/member-settings.js";
-import { asObject, defaults, flag, wholeNumber } from "../settings.js";
+import { type OptionNames, withKnownNames } from "../option-names.js";
+import { defaults, flag, wholeNumber } from "../settings.js";
 import type { PolicyOptions } from "./policy.js";
 import type { HotTenant, TenantContext } from "./tenant.js";
 
@@ -30,6 +31,19 @@ export interface TenantSupervisorOptions<S = unknown> {
   readonly handlesSignals?: boolean;
 }
 
+const supervisorOptionNames: OptionNames<TenantSupervisorOptions> = Object.freeze({
+  name: true,
+  fleet: true,
+  hot: true,
+  policy: true,
+  start: true,
+  stop: true,
+  tickMs: true,
+  drainLimitMs: true,
+  startupMs: true,
+  handlesSignals: true,
+});
+
 export interface TenantSettings {
   readonly name: string;
   readonly isFleet: boolean;
@@ -40,7 +54,7 @@ export interface TenantSettings {
 }
 
 export function tenantSettings(given: TenantSupervisorOptions, tickMs: number): TenantSettings {
-  const options = asObject("options", given);
+  const options = withKnownNames("createTenantSupervisor()", given, supervisorOptionNames);
   for (const [option, isNeeded] of [
     ["start", true],
     ["stop", false],

@@ -116,7 +116,9 @@ export class Tick<S> {
     events.emit("tenants:shared", { supervisor, ...figures, waiting: counts.waiting });
     if (holdMs > 0) return Math.min(holdMs, tickMs);
     const isRestless = counts.waiting > 0 || won < decisions.win.length;
-    return Math.min(isRestless ? defaults.tenantGapMs : tickMs, tickMs) * (1 - 0.1 * random.fraction());
+    const delayMs =
+      Math.min(isRestless ? defaults.tenantGapMs : tickMs, tickMs) * (1 - 0.1 * random.fraction());
+    return Math.min(delayMs, ownership.settlesInMs());
   }
 
   #view(leases: readonly TenantLease[]): TickView {
@@ -148,15 +150,17 @@ export class Tick<S> {
         if (run !== undefined) void runs.end(run, reason, reason !== "idle");
       }
     };
-    const generations = new Map(ownership.generations().map(({ id, generation }) => [id, generation]));
+    const generations = new Map(ownership.registrations().map(({ id, generation }) => [id, generation]));
     endAll(decisions.lost, "evicted");
     endAll(decisions.cool, "idle");
     for (const tenant of decisions.stay) this.#opinions.forget(tenant);
     if (decisions.keep.length > 0) await ownership.keep(decisions.keep);
+    const joined = ownership.joined();
     const ripe = [...decisions.move]
       .filter(([tenant, target]) => {
         // Registered again it may be another process: that is another opinion.
-        return this.#opinions.isRipe(tenant, `${target} ${generations.get(target)}`, nowMs);
+        const isAgreed = this.#opinions.isRipe(tenant, `${target} ${generations.get(target)}`, nowMs);
+        return isAgreed || joined.has(target); // A join is no flap, and settling was enough.
       })
       .flatMap(([tenant, heir]) => {
         const run = runs.get(tenant);

@@ -8,6 +8,8 @@ export interface Appetite {
   readonly run: number;
   readonly retries: number;
   readonly suspects: number;
+  /** Bytes of payloads and headers at most, but for the first row. */
+  readonly bytes: number;
 }
 
 /** Averages follow the last ten rows or so. */
@@ -62,9 +64,9 @@ export class ClaimAhead {
 
   /** True when there is room worth a claim. */
   isHungry(): boolean {
-    const { freeSlots, reservedFree, ending } = this.#dispatcher;
+    const { freeSlots, reservedFree, ending, bytes } = this.#dispatcher;
     // Handlers are faster than settles: more rows in hand would only be older when their turn comes.
-    if (ending >= defaults.endingRowsMax) return false;
+    if (ending >= defaults.endingRowsMax || bytes >= defaults.inHandBytesMax) return false;
     const waiting = this.#waitingLines;
     return reservedFree > 0 || freeSlots > waiting || waiting <= this.rows / 2;
   }
@@ -80,6 +82,7 @@ export class ClaimAhead {
       run: this.#run(),
       retries: Math.max(0, freeSlots - ending, reservedFree),
       suspects: this.#dispatcher.hasSuspect() ? 0 : defaults.suspectsMax,
+      bytes: this.#bytes(),
     };
   }
 
@@ -92,7 +95,12 @@ export class ClaimAhead {
       run,
       retries: keys,
       suspects: this.#dispatcher.hasSuspect() ? 0 : defaults.suspectsMax,
+      bytes: this.#bytes(),
     };
+  }
+
+  #bytes(): number {
+    return Math.max(1, Math.min(defaults.claimBytesMax, defaults.inHandBytesMax - this.#dispatcher.bytes));
   }
 
   /** A pass was filled, so there are more keys than fit: shorter runs of more of them. One that was not takes more of each. */

@@ -233,7 +233,7 @@ export class ClaimActivity implements Activity {
   #digest(attempt: Attempt, pass: ClaimPass): boolean {
     const { look, appetite, wasMore } = attempt;
     const isFull = look.isWhole && pass.looked.length === look.buckets.length;
-    const isFilled = pass.jobs.length >= appetite.limit;
+    const isFilled = pass.jobs.length >= appetite.limit || pass.isCut;
     if (look.isWhole) this.#parts.ahead.noteFilled(isFilled);
     const isCut = pass.stops.size > 0; // It visited as many keys as a pass may, and there are more.
     this.#isMore = isFilled || pass.retriesLeft > 0 || isCut;

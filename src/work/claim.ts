@@ -4,7 +4,8 @@ import { InvalidOptionError } from "../errors.js";
 import { checkedWorkerId } from "../membership/member-settings.js";
 import type { Query } from "../seams/database.js";
 import { defaults, wholeNumber } from "../settings.js";
-import type { PassOptions, WokenOptions } from "./claim-options.js";
+import type { Drawn, PassOptions, WokenOptions } from "./claim-options.js";
+import { isUnreadable, readPayloads } from "./claim-unread.js";
 import { ClaimedRow } from "./claimed-row.js";
 import { completeWithin } from "./complete-within.js";
 import type { QueueSeams } from "./queue-seams.js";
@@ -38,6 +39,10 @@ export interface ClaimPass {
   readonly foreign: ReadonlyMap<number, bigint | null>;
   /** Right before the first unfinished row, in buckets of a queue without order where that was asked for. */
   readonly fronts: ReadonlyMap<number, string>;
+  /** About how many bytes the payloads and headers of the jobs have as text. */
+  readonly bytes: number;
+  /** True when only the limit of bytes kept it from taking more. */
+  readonly isCut: boolean;
 }
 
 /**
@@ -62,10 +67,25 @@ export async function claim(
   if (behind !== null) bookmarks.nextBucket = behind;
   const query = claimQuery(seams, bookmarks, { ...options, workerId, buckets });
   const again = options.knownTokens === undefined ? null : () => query;
-  const rows = await database.run(query, again, options.onUnsure);
-  const pass = read(seams, rows, { bookmarks, workerId, looked: buckets });
+  const rows = await database.run(query, again, options.onUnsure).catch(async (error: unknown) => {
+    if (!isUnreadable(error)) throw error;
+    return await claimUnread(seams, bookmarks, { ...options, workerId, buckets });
+  });
+  const pass = read(seams, rows, { bookmarks, workerId, looked: buckets, onDrawn: options.onDrawn });
   if (bookmarks.nextBucket === behind) bookmarks.nextBucket = turn(inTurn, buckets, pass.jobs);
   return pass;
+}
+
+/** A few rows without their payloads, which are then read one by one. */
+async function claimUnread(
+  seams: QueueSeams,
+  bookmarks: Bookmarks,
+  options: PassOptions & { readonly buckets: readonly number[] },
+): Promise<readonly ClaimRow[]> {
+  const limit = Math.min(options.limit ?? defaults.claimLimit, defaults.claimUnreadRows);
+  const query = claimQuery(seams, bookmarks, { ...options, limit, bytes: 0 });
+  const rows = await seams.database.run(query, null, options.onUnsure);
+  return await readPayloads(seams, rows, options.workerId);
 }
 
 /**
@@ -77,19 +97,24 @@ export async function claimWoken(
   bookmarks: Bookmarks,
   options: WokenOptions,
 ): Promise<ClaimPass | null> {
-  const { workerId, buckets, limit, run, leaseMs } = options;
+  const { workerId, buckets, limit, run, leaseMs, bytes } = options;
   const query = seams.bind(claimWokenJobs, {
     workerId,
     buckets,
     limit,
     run,
     leaseMs: BigInt(leaseMs),
+    bytes: BigInt(bytes),
     turns: turnsFor(options),
     generation: options.generation ?? null,
+    kinds: checkedKinds(options.kinds),
     now: seams.clock.databaseNow(),
   });
-  const rows = await seams.database.run({ ...query, ...patience }, null);
-  if (rows.some((row) => !isJob(row) && row.kind === "look")) return null;
+  const rows = await seams.database.run({ ...query, ...patience }, null).catch((error: unknown) => {
+    if (isUnreadable(error)) return null;
+    throw error;
+  });
+  if (rows?.some((row) => !isJob(row) && row.kind === "look") !== false) return null;
   return read(seams, rows, { bookmarks, workerId, looked: buckets });
 }
 
@@ -101,9 +126,16 @@ function read(
     bookmarks,
     workerId,
     looked,
-  }: { readonly bookmarks: Bookmarks; readonly workerId: string; readonly looked: readonly number[] },
+    onDrawn,
+  }: {
+    readonly bookmarks: Bookmarks;
+    readonly workerId: string;
+    readonly looked: readonly number[];
+    readonly onDrawn?: PassOptions["onDrawn"];
+  },
 ): ClaimPass {
-  const { rest, stops, foreign, fronts } = notes(rows, bookmarks);
+  const { rest, stops, foreign, fronts, drawn } = notes(rows, bookmarks);
+  if (drawn !== null) onDrawn?.(drawn);
   const jobs = inOrder(seams, rest, { rows, workerId });
   const [first] = jobs;
   if (first !== undefined) {
@@ -123,6 +155,8 @@ function read(
     looked,
     foreign,
     fronts,
+    bytes: rest?.max_attempts ?? 0,
+    isCut: rest?.priority === 1,
   };
 }
 
@@ -130,13 +164,22 @@ function read(
 function notes(
   rows: readonly ClaimRow[],
   bookmarks: Bookmarks,
-): Pick<ClaimPass, "stops" | "foreign" | "fronts"> & { readonly rest: ClaimRow | null } {
+): Pick<ClaimPass, "stops" | "foreign" | "fronts"> & {
+  readonly rest: ClaimRow | null;
+  readonly drawn: Drawn | null;
+} {
   const stops = new Map<number, boolean>();
   const foreign = new Map<number, bigint | null>();
   const fronts = new Map<number, string>();
   let rest: ClaimRow | null = null;
+  let drawn: Drawn | null = null;
   for (const row of rows) {
     if (isJob(row)) continue;
+    if (row.kind === "drawn") {
+      const [xmin = "0", xmax = "0"] = row.partition_key?.split(":") ?? [];
+      drawn = { seq: BigInt(row.seq ?? 0), xmin: BigInt(xmin), xmax: BigInt(xmax) };
+      continue;
+    }
     if (row.partition_bucket === null) {
       rest = row;
       continue;
@@ -153,7 +196,7 @@ function notes(
     stops.set(row.partition_bucket, hasComeRound(key, bookmarks.afterKey.get(row.partition_bucket)));
     bookmarks.afterKey.set(row.partition_bucket, key);
   }
-  return { rest, stops, foreign, fronts };
+  return { rest, stops, foreign, fronts, drawn };
 }
 
 /** Rows arrive as they lie on disk, which is nearly always the order that they have in the queue already. */
@@ -208,14 +251,23 @@ function claimQuery(
     retries: wholeNumber("retries", options.retries, { ...most, fallback: limit }),
     suspects: wholeNumber("suspects", options.suspects, { ...most, fallback: defaults.suspectsMax }),
     leaseMs: BigInt(leaseMs),
+    bytes: BigInt(options.bytes ?? defaults.claimBytesMax),
     knownTokens: options.knownTokens ?? null,
     keys: options.known?.map(({ key }) => key) ?? null,
     floors: options.known?.map(({ floor }) => floor) ?? null,
     turns: turnsFor(options),
     generation: options.generation ?? null,
+    kinds: checkedKinds(options.kinds),
     now: seams.clock.databaseNow(),
   });
   return { ...query, ...patience };
+}
+
+function checkedKinds(kinds: unknown): readonly string[] | null {
+  if (kinds === undefined) return null;
+  if (!Array.isArray(kinds) || kinds.some((kind) => typeof kind !== "string"))
+    throw new InvalidOptionError("kinds", kinds, "an array of kinds");
+  return kinds;
 }
 
 function turnsFor({ buckets, known, turnOf }: PassOptions): readonly bigint[] | null {

@@ -1,5 +1,5 @@
 import type { ClaimRow } from "../database/rows.js";
-import { LeaseLostError } from "../errors.js";
+import { AlreadyCompletedError, LeaseLostError } from "../errors.js";
 import type { Tx } from "../seams/database.js";
 import type { ClaimedJob, WorkingJob } from "./job.js";
 
@@ -49,6 +49,7 @@ export class ClaimedRow implements WorkingJob {
   readonly #shares: ClaimShares;
   readonly #dueMs: number;
   #holder: Holder | null = null;
+  #isCompleted = false;
 
   constructor(row: ClaimRow & { readonly id: string }, shares: ClaimShares) {
     this.id = row.id;
@@ -86,6 +87,11 @@ export class ClaimedRow implements WorkingJob {
     row.#holder = holder;
   }
 
+  /** True when its own transaction has committed. */
+  static isCompleted(job: unknown): boolean {
+    return job instanceof ClaimedRow && job.#isCompleted;
+  }
+
   /** Made when somebody asks for it: most never do, and it costs more than the rest. */
   get signal(): AbortSignal {
     return this.#holder?.signal ?? neverAborted;
@@ -93,19 +99,25 @@ export class ClaimedRow implements WorkingJob {
 
   get transaction(): ClaimedJob["transaction"] {
     return async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
-      const run = this.#shares.complete(this);
+      if (this.#isCompleted) throw new AlreadyCompletedError(this.id);
       const holder = this.#holder;
-      if (holder === null) return await run(work);
+      if (holder === null) return await this.#completeWith(work);
       if (holder.isLost) throw new LeaseLostError(this.id, this.fenceToken);
       holder.isInTransaction = true;
       try {
-        const result = await run(work);
+        const result = await this.#completeWith(work);
         holder.isSettled = true;
         return result;
       } finally {
         holder.isInTransaction = false;
       }
     };
+  }
+
+  async #completeWith<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const result = await this.#shares.complete(this)(work);
+    this.#isCompleted = true;
+    return result;
   }
 }
 

@@ -5,8 +5,10 @@ import { defaults } from "../settings.js";
 import { type Bookmarks, type ClaimPass, claim, claimWoken, newBookmarks } from "./claim.js";
 import type { Appetite } from "./claim-ahead.js";
 import { ClaimSpan } from "./claim-span.js";
+import { CommitWatermark } from "./commit-watermark.js";
 import type { Dispatcher } from "./dispatch.js";
 import { type FrontPlan, Fronts } from "./fronts.js";
+import type { Health } from "./health.js";
 import { HeldJob } from "./held-job.js";
 import { type KnownKey, KnownKeys } from "./known-keys.js";
 import type { QueueSeams } from "./queue-seams.js";
@@ -17,6 +19,9 @@ export interface ClaimerParts {
   readonly owned: OwnedBuckets;
   readonly dispatcher: Dispatcher;
   readonly leaseMs: number;
+  /** What this worker has handlers for. */
+  readonly kinds: readonly string[];
+  readonly health: Health;
 }
 
 /** Where a pass looks. */
@@ -44,6 +49,7 @@ export class Claimer {
   readonly #span = new ClaimSpan();
   readonly #fronts = new Fronts();
   readonly #known = new KnownKeys();
+  readonly #watermark = new CommitWatermark();
   /** The turn in which this worker left each bucket: while it lasts, nobody else has taken rows there. */
   readonly #turns = new Map<number, bigint>();
   /** Where a claim is looking now. No other one looks there: it would take rows for lost whose claim is about to be answered. */
@@ -80,8 +86,9 @@ export class Claimer {
 
   /** The last row in hand of its key has left. */
   noteLineDone(held: HeldJob): void {
-    const { partitionKey: key, bucket, seq: floor } = held.job;
-    const known = { key, bucket, floor, turn: held.turn };
+    const { partitionKey: key, bucket, seq: doneTo } = held.job;
+    const floor = this.#watermark.floorOf(key, doneTo, held.watermark);
+    const known = { key, bucket, floor, doneTo, turn: held.turn };
     if (held.isDone) this.#known.remember(known, this.#seams.clock.monotonicMs());
   }
 
@@ -155,8 +162,9 @@ export class Claimer {
 
   /** Claims, and puts what came into the dispatcher's hands; starts nothing. Null when this worker is marked dead and has to register again. */
   async claim(look: Look, appetite: Appetite): Promise<ClaimPass | null> {
-    const { membership, dispatcher, leaseMs } = this.#parts;
+    const { membership, dispatcher, leaseMs, health } = this.#parts;
     const startedAtMs = this.#seams.clock.monotonicMs();
+    const watermark = this.#watermark.seq;
     for (const [token, untilMs] of this.#lingering) if (untilMs < startedAtMs) this.#lingering.delete(token);
     if (look.isSpan && look.known === null) this.#known.noteWalkBegun(startedAtMs);
     const reserved: number[] = [];
@@ -165,16 +173,25 @@ export class Claimer {
         for (const bucket of buckets) this.#underWay.add(bucket);
         reserved.push(...buckets);
       });
+      health.claimed();
       for (const bucket of pass.looked)
         if ((this.#unsure.get(bucket) ?? startedAtMs) <= startedAtMs - defaults.unsureMs)
           this.#unsure.delete(bucket);
       this.#learn(look, pass, { startedAtMs, plan, limit: appetite.limit });
       const deadlineMs = leaseDeadlineMs(startedAtMs, leaseMs);
-      dispatcher.hold(pass.jobs.map((job) => new HeldJob(job, deadlineMs, this.#turnOf(job.bucket))));
+      const bytes = pass.bytes / Math.max(1, pass.jobs.length);
+      dispatcher.hold(
+        pass.jobs.map(
+          (job) => new HeldJob(job, deadlineMs, { turn: this.#turnOf(job.bucket), bytes, watermark }),
+        ),
+      );
       return pass;
     } catch (error) {
       if (error instanceof DatabaseUnavailableError && error.isAmbiguous) this.#doubt(look.buckets);
-      if (!(error instanceof DatabaseRefusedError && error.sqlState === markedDead)) throw error;
+      if (!(error instanceof DatabaseRefusedError && error.sqlState === markedDead)) {
+        health.claimFailed(error);
+        throw error;
+      }
       membership.suspectDeath();
       return null;
     } finally {
@@ -189,12 +206,16 @@ export class Claimer {
     reserve: (buckets: readonly number[]) => void,
   ): Promise<{ readonly pass: ClaimPass; readonly plan: FrontPlan | null }> {
     const { membership, dispatcher, leaseMs } = this.#parts;
-    const { buckets, isSpan, known } = look;
+    const { buckets, isSpan } = look;
+    const startedAtMs = this.#seams.clock.monotonicMs();
+    const known =
+      look.known?.map((one) => ({ ...one, floor: this.#watermark.startOf(one, startedAtMs) })) ?? null;
     const isOrdered = this.#seams.settings.order === "key";
     const common = {
       ...appetite,
       workerId: membership.settings.id,
       generation: membership.record.generation,
+      kinds: this.#parts.kinds,
       buckets,
       leaseMs,
       ...(isOrdered ? { turnOf: (bucket: number) => this.#turnOf(bucket) } : {}),
@@ -209,6 +230,7 @@ export class Claimer {
     const pass = await claim(this.#seams, this.#bookmarks, {
       ...common,
       ...(known === null ? {} : { known }),
+      onDrawn: (drawn) => this.#watermark.note(drawn),
       among: (inTurn) => {
         const free = look.isWoken ? inTurn : inTurn.filter((bucket) => !this.#underWay.has(bucket));
         const some = isSpan ? this.#span.of(free, appetite.limit, this.#known.isWalkDear) : free;
@@ -260,7 +282,8 @@ export class Claimer {
     }
     for (const job of pass.jobs) this.#known.forget(job.partitionKey);
     // A pass that was filled has not visited them all.
-    const isFilled = pass.jobs.length >= before.limit;
+    const isFilled = pass.jobs.length >= before.limit || pass.isCut;
+    if (look.known !== null) this.#watermark.tookMs(tookMs, nowMs);
     if (look.known !== null && !isFilled) this.#known.missed(look.known, nowMs);
     const cost = { tookMs, nowMs, rows: pass.jobs.length, isFilled };
     if (look.isSpan) this.#known.noteCost(look.known === null ? "walk" : "known", cost);

@@ -1,10 +1,11 @@
 import type { SettleRow } from "../database/rows.js";
-import { LeaseLostError } from "../errors.js";
+import { AlreadyCompletedError, LeaseLostError } from "../errors.js";
 import type { Tx } from "../seams/database.js";
+import { asFunction } from "../settings.js";
 import type { ClaimedJob } from "./job.js";
 import { complete } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
-import { announce, settleQuery } from "./settle.js";
+import { announce, settledQuery, settleQuery } from "./settle.js";
 
 /**
  * job.transaction: the user's writes and, as the last statement, the completion, in one commit. When the row is no longer held the
@@ -12,12 +13,15 @@ import { announce, settleQuery } from "./settle.js";
  */
 export function completeWithin(seams: QueueSeams, job: ClaimedJob): ClaimedJob["transaction"] {
   return async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    asFunction("work", work);
     const settlement = { job, outcome: complete };
     let settled: readonly SettleRow[] = [];
     const result = await seams.database.transaction(async (tx) => {
       const written = await work(tx);
       settled = await tx.run(settleQuery(seams, [settlement]));
       if (settled[0]?.held !== true) {
+        const before = await tx.run(settledQuery(seams, [settlement]));
+        if (before.length > 0) throw new AlreadyCompletedError(job.id);
         announce(seams, [settlement], settled);
         throw new LeaseLostError(job.id, job.fenceToken);
       }

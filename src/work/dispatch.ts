@@ -51,6 +51,7 @@ export class Dispatcher {
   #ready: Line[] = [];
   #stale: Line[] = [];
   #reserved = 0;
+  #bytes = 0;
   #ending = 0;
   #isStopped = false;
   #isPumping = false;
@@ -86,6 +87,11 @@ export class Dispatcher {
   /** Rows whose handler has ended and whose outcome is being written; the rows behind them want a slot soon. */
   get ending(): number {
     return this.#ending;
+  }
+
+  /** About how many bytes the payloads and headers of what is held have as text. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get tokens(): readonly bigint[] {
@@ -132,6 +138,7 @@ export class Dispatcher {
       const { id, partitionKey, fenceToken } = held.job;
       const key = isOrdered ? partitionKey : id;
       this.#held.add(held);
+      this.#bytes += held.bytes;
       this.#tokens.set(fenceToken, (this.#tokens.get(fenceToken) ?? 0) + 1);
       const line = this.#lines.get(key);
       if (line !== undefined) {
@@ -298,6 +305,7 @@ export class Dispatcher {
 
   #leave(held: HeldJob): void {
     if (!this.#held.delete(held)) return;
+    this.#bytes -= held.bytes;
     const { fenceToken } = held.job;
     const count = (this.#tokens.get(fenceToken) ?? 1) - 1;
     if (count === 0) this.#tokens.delete(fenceToken);

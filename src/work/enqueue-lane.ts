@@ -1,4 +1,4 @@
-import { isLockTimeout } from "../database/guarded-database.js";
+import { isLockTimeout, isReadOnly } from "../database/guarded-database.js";
 import { DatabaseRefusedError } from "../errors.js";
 import { defaults } from "../settings.js";
 import type { Enqueued, EnqueueSeams } from "./enqueue.js";
@@ -67,7 +67,8 @@ export class EnqueueLane {
     );
     if (error === null) return;
     if (isLockTimeout(error) && this.#keyOf !== null) this.#stepAside(batch, this.#keyOf);
-    else if (batch.length > 1 && error instanceof DatabaseRefusedError) await this.#halve(batch);
+    else if (batch.length > 1 && error instanceof DatabaseRefusedError && !isReadOnly(error))
+      await this.#halve(batch);
     else for (const waiting of batch) waiting.reject(error);
   }
 

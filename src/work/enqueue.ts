@@ -27,8 +27,9 @@ export async function enqueueOn(
   tx: Tx,
   seams: EnqueueSeams,
   jobs: readonly NewJob[],
+  wakes = true,
 ): Promise<readonly Enqueued[]> {
-  return answers(jobs, await runOn(tx, request(seams, jobs, {})));
+  return answers(jobs, await runOn(tx, request(seams, jobs, wakes ? {} : { wake: false })));
 }
 
 /** How a job was sent before: the receipts of sends that may have committed although they failed. */

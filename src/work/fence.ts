@@ -2,8 +2,14 @@ import type { Binder } from "../database/bind.js";
 import { runOn } from "../database/run-on.js";
 import { handleOnce, raiseFence, readFence } from "../database/statements.generated.js";
 import { InvalidKeyError, InvalidOptionError, StaleFenceError } from "../errors.js";
+import type { Clock } from "../seams/clock.js";
 import type { Tx } from "../seams/database.js";
 import { isStorableText } from "./json.js";
+
+export interface FenceSeams {
+  readonly bind: Binder;
+  readonly clock: Clock;
+}
 
 const textBytesMax = 1_024;
 
@@ -11,21 +17,32 @@ const textBytesMax = 1_024;
  * Lets a write through only while no higher token was seen for the resource. Call it first in the transaction that writes: it
  * locks the resource's fence until that transaction ends. An equal token passes: a claim shares one among its rows.
  */
-export async function fence(bind: Binder, tx: Tx, resource: string, token: bigint): Promise<void> {
+export async function fence(
+  { bind, clock }: FenceSeams,
+  tx: Tx,
+  resource: string,
+  token: bigint,
+): Promise<void> {
   checkText("resource", resource);
   if (typeof token !== "bigint" || token < 0n)
     throw new InvalidOptionError("token", token, "a fence token (a bigint)");
-  const raised = await runOn(tx, bind(raiseFence, { resource, token }));
+  const raised = await runOn(tx, bind(raiseFence, { resource, token, now: clock.databaseNow() }));
   if (raised.length > 0) return;
   const [seen] = await runOn(tx, bind(readFence, { resource }));
   throw new StaleFenceError(resource, token, BigInt(seen?.token ?? 0));
 }
 
 /** True the first time a handler sees a message, false afterwards; counts only if the transaction commits. */
-export async function once(bind: Binder, tx: Tx, handler: string, messageId: string): Promise<boolean> {
+export async function once(
+  { bind, clock }: FenceSeams,
+  tx: Tx,
+  handler: string,
+  messageId: string,
+): Promise<boolean> {
   checkText("handler", handler);
   checkText("message id", messageId);
-  return (await runOn(tx, bind(handleOnce, { handler, messageId }))).length > 0;
+  const now = clock.databaseNow();
+  return (await runOn(tx, bind(handleOnce, { handler, messageId, now }))).length > 0;
 }
 
 function checkText(what: string, value: unknown): void {

@@ -21,7 +21,8 @@ export interface HandleParts {
 export function handle(parts: HandleParts, held: HeldJob): Ending | Promise<Ending> {
   const { job } = held;
   const kind = parts.kinds.get(job.kind);
-  if (kind === undefined) return ended(parts, held, noHandler(parts, held));
+  // Claims leave out kinds that have no handler here; if one comes all the same, nothing is spent.
+  if (kind === undefined) return ended(parts, held, release);
   if (parts.events.isHeard("job:started")) {
     const { id, queue, partitionKey, attempt, fenceToken: token } = job;
     parts.events.emit("job:started", { queue, id, kind: job.kind, partitionKey, attempt, token });
@@ -80,9 +81,18 @@ function ended(parts: HandleParts, held: HeldJob, outcome: Outcome): Ending {
     return settled;
   }
   if (held.isLost || held.isGivenUp) return lost;
-  if (error !== null)
-    parts.events.emit("job:failed", { queue, id, kind, attempt, outcome: outcome.is, error });
+  if (error !== null) {
+    // The database makes a retry of the last attempt a dead letter.
+    const isLast = errorsOf(held) >= held.job.maxAttempts;
+    const is = outcome.is === "retry" && isLast ? "dead_letter" : outcome.is;
+    parts.events.emit("job:failed", { queue, id, kind, attempt, outcome: is, error });
+  }
   return outcome === complete ? completed : { is: "outcome", outcome };
+}
+
+/** Which error it is: attempts that ended in a crash have a budget of their own. */
+function errorsOf({ job }: HeldJob): number {
+  return job.attempt - job.crashes;
 }
 
 function failure(kind: CheckedKind, held: HeldJob, error: unknown): Outcome {
@@ -90,7 +100,10 @@ function failure(kind: CheckedKind, held: HeldJob, error: unknown): Outcome {
   const isTimeout = held.abortReason instanceof HandlerTimeoutError;
   const outcome = outcomeOf(isTimeout ? held.abortReason : error);
   if (outcome.is !== "retry") return outcome;
-  if (held.job.attempt >= kind.attemptsMax) return { is: "dead_letter", error: outcome.error };
+  if (errorsOf(held) >= kind.attemptsMax) {
+    const { error: words, stack } = outcome;
+    return { is: "dead_letter", error: words, ...(stack === undefined ? {} : { stack }) };
+  }
   if (outcome.delayMs !== null || kind.retryDelayMs === null) return outcome;
   try {
     const delayMs = kind.retryDelayMs(held.job.attempt, error);
@@ -105,11 +118,4 @@ function failure(kind: CheckedKind, held: HeldJob, error: unknown): Outcome {
 function errorText(error: unknown): string {
   const outcome = outcomeOf(error);
   return "error" in outcome ? outcome.error : "";
-}
-
-/** A deploy may bring kinds that an older worker does not know yet, so this is a failed attempt and not a dead letter. */
-function noHandler(parts: HandleParts, held: HeldJob): Outcome {
-  const known = [...parts.kinds.keys()].join(", ");
-  const error = `no handler for the kind ${held.job.kind} on ${held.job.workerId}; it has: ${known}`;
-  return { is: "retry", error, delayMs: null };
 }

@@ -1,4 +1,5 @@
 import { InvalidOptionError } from "../errors.js";
+import { type OptionNames, withKnownNames } from "../option-names.js";
 import { defaults, wholeNumber } from "../settings.js";
 import type { WorkingJob } from "./job.js";
 import type { JobTypes, KindOf } from "./typed-jobs.js";
@@ -15,12 +16,23 @@ export interface KindRules<K extends string = string, P = unknown> {
   readonly attemptsMax?: number;
 }
 
-export type Handlers<J extends JobTypes> = {
-  readonly [K in KindOf<J>]: Handler<K, J[K]> | KindRules<K, J[K]>;
-};
+type HandlerOf<K extends string, P> = Handler<K, P> | KindRules<K, P>;
+
+/** Handlers for all kinds of a queue, or for some of them. Where any text is a kind, every handler has the same type. */
+export type Handlers<J extends JobTypes> =
+  Record<never, never> extends Record<KindOf<J>, true>
+    ? Readonly<Record<KindOf<J>, HandlerOf<KindOf<J>, J[KindOf<J>]>>>
+    : { readonly [K in KindOf<J>]?: HandlerOf<K, J[K]> };
 
 /** Runs around every handler, the first outermost. It must call next() for the handler to run, and may catch what it throws. */
 export type Middleware = (job: WorkingJob, next: () => Promise<unknown>) => Promise<unknown>;
+
+const ruleNames: OptionNames<KindRules> = Object.freeze({
+  handle: true,
+  timeoutMs: true,
+  retryDelayMs: true,
+  attemptsMax: true,
+});
 
 export interface CheckedKind {
   readonly handle: Handler;
@@ -46,6 +58,7 @@ function checkedKind(kind: string, given: unknown, timeoutMs: number): CheckedKi
   if (typeof rules !== "object" || rules === null || typeof rules.handle !== "function") {
     throw new InvalidOptionError(`handlers[${JSON.stringify(kind)}]`, given, "a function or { handle }");
   }
+  withKnownNames(`the handler of ${kind}`, rules, ruleNames);
   if (rules.retryDelayMs !== undefined && typeof rules.retryDelayMs !== "function") {
     throw new InvalidOptionError(`retryDelayMs of ${kind}`, rules.retryDelayMs, "a function of the attempt");
   }

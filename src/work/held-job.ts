@@ -21,6 +21,10 @@ export class HeldJob implements Holder {
   readonly job: ClaimedRow;
   /** The turn of its bucket in which it was claimed. */
   readonly turn: bigint;
+  /** About the size of its payload and headers as text: its share of what its claim brought. */
+  readonly bytes: number;
+  /** The commit watermark when its claim was sent. */
+  readonly watermark: bigint;
   deadlineMs: number;
   /** When the handler's time is up; null while it does not run. */
   timeoutAtMs: number | null = null;
@@ -42,9 +46,11 @@ export class HeldJob implements Holder {
   #controller: AbortController | null = null;
   #end: ((ending: Ending) => void) | null = null;
 
-  constructor(job: ClaimedRow, deadlineMs: number, turn: bigint) {
+  constructor(job: ClaimedRow, deadlineMs: number, claim: Pick<HeldJob, "turn" | "bytes" | "watermark">) {
     this.job = job;
-    this.turn = turn;
+    this.turn = claim.turn;
+    this.bytes = claim.bytes;
+    this.watermark = claim.watermark;
     this.deadlineMs = deadlineMs;
     ClaimedRow.attach(job, this);
   }

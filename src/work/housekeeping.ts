@@ -2,14 +2,18 @@ import { type Binder, binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
 import { runOn } from "../database/run-on.js";
 import {
+  archiveDeadLetters,
   claimJobs,
   countStrayArchived,
+  cutArchiveRest,
   dropArchiveDays,
   electHousekeeper,
   expireDedupe,
+  expireFences,
   expireReceipts,
   findDuty,
   listQueues,
+  listUnhandledKinds,
   makeArchiveDays,
   markStaleWorkers,
   recordDuty,
@@ -79,6 +83,8 @@ async function duties(seams: HousekeepingSeams, bind: Binder): Promise<Housekeep
   let removed = await untilDone(seams, bind(removeDeadWorkers, { now }));
   const limits = { limit: defaults.expireRowsMax, handledRetentionMs: defaults.handledRetentionMs };
   removed += await untilDone(seams, bind(expireReceipts, { now, ...limits }));
+  const fences = { now, limit: defaults.expireRowsMax, retentionMs: defaults.fenceRetentionMs };
+  removed += await untilDone(seams, bind(expireFences, fences));
   const queues = await database.run(bind(listQueues, {}));
   const archive = { made: 0, dropped: 0 };
   const failures: unknown[] = [];
@@ -109,10 +115,14 @@ async function keepQueue(
   await sweepLeases(seams, bind, queue.buckets);
   const limits = { now: seams.clock.databaseNow(), limit: defaults.expireRowsMax };
   const removed = await untilDone(seams, bind(expireDedupe, limits));
+  const dead = { now: limits.now, limit: defaults.deadLetterRowsMax };
+  const moved = await untilDone(seams, bind(archiveDeadLetters, dead));
+  if (moved > 0) seams.events.emit("dead_letters:archived", { queue: queue.name, rows: moved });
   const days = await keepArchive(seams, bind, queue.name);
   archive.made += days.made;
   archive.dropped += days.dropped;
   await sample(seams, bind);
+  await tellUnhandled(seams, bind, queue.name);
   return removed;
 }
 
@@ -173,11 +183,13 @@ async function sweep(
     retries: 0,
     suspects: 0,
     leaseMs: 0n,
+    bytes: BigInt(defaults.claimBytesMax),
     knownTokens: null,
     keys: null,
     floors: null,
     turns: null,
     generation: null,
+    kinds: null,
     now: seams.clock.databaseNow(),
   });
   const stops: { bucket: number; key: string }[] = [];
@@ -188,23 +200,63 @@ async function sweep(
   return stops;
 }
 
+/** Each step is a transaction of its own, so that no settle waits for more than one of them. */
 async function keepArchive(
   seams: HousekeepingSeams,
   bind: Binder,
   queue: string,
 ): Promise<{ made: number; dropped: number }> {
-  const now = seams.clock.databaseNow();
-  const [strays] = await seams.database.run(bind(countStrayArchived, {}));
-  if (Number(strays?.strays ?? 0) > 0)
-    seams.events.emit("archive:strayed", { queue, rows: Number(strays?.strays) });
-  const [made] = await seams.database.run(bind(makeArchiveDays, { days: defaults.archiveDaysAhead, now }));
-  const [dropped] = await seams.database.run(bind(dropArchiveDays, { now }));
-  return { made: made?.made ?? 0, dropped: dropped?.dropped ?? 0 };
+  const { database } = seams;
+  const days = { days: defaults.archiveDaysAhead, now: seams.clock.databaseNow() };
+  const limit = defaults.archiveStraysMax + 1;
+  const [rest] = await database.run(bind(countStrayArchived, { limit, now: days.now }));
+  const strays = Number(rest?.strays ?? 0);
+  const areMany = strays > defaults.archiveStraysMax;
+  // Many stay for as long as the retention says; that they are there is told while more of them come.
+  if (strays > 0 && (!areMany || rest?.lacks_today === true))
+    seams.events.emit("archive:strayed", { queue, rows: strays });
+  let made = await steps(async () => (await database.run(bind(makeArchiveDays, days)))[0]?.made ?? 0);
+  if (areMany || rest?.is_cut === true) made += await cutRest(seams, bind, days);
+  const dropped = await steps(
+    async () => (await database.run(bind(dropArchiveDays, { now: days.now })))[0]?.dropped ?? 0,
+  );
+  return { made, dropped };
+}
+
+async function steps(step: () => Promise<number>): Promise<number> {
+  let total = 0;
+  for (let pass = 0; pass < defaults.archiveStepsMax; pass++) {
+    const count = await step();
+    if (count === 0) break;
+    total += count;
+  }
+  return total;
+}
+
+/** Makes days beside a rest that is too large to be sorted in. */
+async function cutRest(
+  seams: HousekeepingSeams,
+  bind: Binder,
+  days: { readonly days: number; readonly now: Date | null },
+): Promise<number> {
+  let made = 0;
+  for (let pass = 0; pass < defaults.archiveStepsMax; pass++) {
+    const [row] = await seams.database.run(bind(cutArchiveRest, days));
+    if (row === undefined || row.step === "done") break;
+    if (row.step === "made") made += 1;
+  }
+  return made;
 }
 
 async function sample(seams: HousekeepingSeams, bind: Binder): Promise<void> {
   const limits = { keepMs: defaults.samplesKeepMs, bytesMax: defaults.sampleBytesMax };
   await seams.database.run(bind(takeSample, { now: seams.clock.databaseNow(), ...limits }));
+}
+
+async function tellUnhandled(seams: HousekeepingSeams, bind: Binder, queue: string): Promise<void> {
+  const limits = { limit: defaults.unhandledRowsMax, now: seams.clock.databaseNow() };
+  for (const { kind, rows } of await seams.database.run(bind(listUnhandledKinds, limits)))
+    seams.events.emit("kind:unhandled", { queue, kind, jobs: Number(rows) });
 }
 
 /** Repeats a bounded removal until it finds nothing, or as often as a round may. */

@@ -1,6 +1,6 @@
 import type { Tx } from "../seams/database.js";
 
-/** Where a job is in its life. The first four are in the queue's table, the last two in its archive. */
+/** Where a job is in its life. The first four are in the queue's table, the last two in its archive; an old dead letter is in the archive too. */
 export type JobStatus = "scheduled" | "pending" | "processing" | "dead_letter" | "completed" | "discarded";
 
 /** One failed attempt. The ten newest are kept. */
@@ -10,6 +10,8 @@ export interface AttemptError {
   readonly worker: string | null;
   readonly token: string;
   readonly message: string;
+  /** Where it was thrown; cut at errorStackMax. Missing when nothing was thrown, and for retryAfter() and deadLetter(). */
+  readonly stack?: string;
 }
 
 interface JobFields<K extends string, P> {
@@ -20,8 +22,6 @@ interface JobFields<K extends string, P> {
   readonly headers: Readonly<Record<string, unknown>>;
   readonly partitionKey: string;
   readonly bucket: number;
-  /** The place in its line. */
-  readonly seq: bigint;
   readonly maxAttempts: number;
   /** Attempts that ended without an outcome: the lease ran out, or the worker was lost. */
   readonly crashes: number;
@@ -34,6 +34,8 @@ interface JobFields<K extends string, P> {
 
 /** A job as its worker holds it. */
 export interface ClaimedJob<K extends string = string, P = unknown> extends JobFields<K, P> {
+  /** The place in its line. */
+  readonly seq: bigint;
   /** 1 on the first attempt. */
   readonly attempt: number;
   readonly workerId: string;
@@ -51,14 +53,17 @@ export interface WorkingJob<K extends string = string, P = unknown> extends Clai
   readonly signal: AbortSignal;
 }
 
-/** A job as an operator sees it. */
+/** A job as an operator sees it: plain data that can be sent as JSON, so what may exceed a safe number is decimal text. */
 export interface JobRecord<K extends string = string, P = unknown> extends JobFields<K, P> {
+  /** The place in its line, in decimal digits. */
+  readonly seq: string;
   readonly status: JobStatus;
   readonly attempts: number;
   readonly claimedBy: string | null;
   readonly claimedAt: Date | null;
   readonly leaseExpiresAt: Date | null;
-  readonly fenceToken: bigint;
+  /** In decimal digits; "0" when it was never claimed. */
+  readonly fenceToken: string;
   readonly errors: readonly AttemptError[];
   readonly finishedAt: Date | null;
 }

@@ -1,10 +1,13 @@
 import { defaults } from "../settings.js";
 
-/** A key that this claimer has worked on, and up to which seq it was done then. */
+/** A key that this claimer has worked on. */
 export interface KnownKey {
   readonly key: string;
   readonly bucket: number;
+  /** Up to here no row of it is left, nor can one appear. */
   readonly floor: bigint;
+  /** Up to here no row of it was left when it was claimed; one that commits late may have appeared since. */
+  readonly doneTo: bigint;
   /** The turn of its bucket in which that was so. */
   readonly turn: bigint;
 }

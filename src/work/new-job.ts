@@ -1,5 +1,6 @@
-import { InvalidKeyError, InvalidOptionError, PayloadTooLargeError } from "../errors.js";
+import { InvalidKeyError, InvalidOptionError } from "../errors.js";
 import type { Events } from "../events.js";
+import type { OptionNames } from "../option-names.js";
 import { asObject, defaults, wholeNumber } from "../settings.js";
 import { isStorableText, toJson } from "./json.js";
 import type { QueueSettings } from "./queue-settings.js";
@@ -12,11 +13,22 @@ export interface EnqueueOptions {
   readonly idempotencyKey?: string;
   readonly availableAt?: Date;
   readonly delayMs?: number;
-  /** Lower runs earlier; counts in queues with order: "none" only. */
+  /** Lower runs earlier. Only in queues with order: "none"; refused in others. */
   readonly priority?: number;
+  /** How many attempts may end with an error. Without it the database takes what the queue stores for its kind, or for all. */
   readonly maxAttempts?: number;
   readonly headers?: Readonly<Record<string, unknown>>;
 }
+
+export const enqueueOptionNames: OptionNames<EnqueueOptions> = Object.freeze({
+  partitionKey: true,
+  idempotencyKey: true,
+  availableAt: true,
+  delayMs: true,
+  priority: true,
+  maxAttempts: true,
+  headers: true,
+});
 
 /** A job that has been checked and turned into JSON, ready for the database. */
 export interface NewJob {
@@ -53,13 +65,8 @@ export function newJob(
     kind: input.kind,
     partition_key: input.partitionKey,
     idempotency_key: input.idempotencyKey,
-    priority: optionalNumber("priority", input.priority, -defaults.priorityMax, defaults.priorityMax),
-    max_attempts: optionalNumber(
-      "maxAttempts",
-      input.maxAttempts ?? settings.maxAttempts,
-      1,
-      defaults.maxAttemptsMax,
-    ),
+    priority: priorityIn(settings, input.priority),
+    max_attempts: optionalNumber("maxAttempts", input.maxAttempts, 1, defaults.maxAttemptsMax),
     ...dueTime(input),
   };
   const bytes = Buffer.byteLength(payload);
@@ -69,14 +76,6 @@ export function newJob(
   const rest = JSON.stringify(fields).slice(0, -1);
   const json = `${rest},"payload":${payload}${headers === undefined ? "" : `,"headers":${headers}`}}`;
   return { id, json, idempotencyKey: input.idempotencyKey ?? null, partitionKey: input.partitionKey ?? null };
-}
-
-/** All jobs of one call together are one JSON text, which has a limit. */
-export function checkTotal(jobs: readonly NewJob[]): void {
-  const bytes = jobs.reduce((sum, job) => sum + job.json.length, 0);
-  if (bytes > defaults.enqueueManyBytesMax) {
-    throw new PayloadTooLargeError("list of jobs", bytes, defaults.enqueueManyBytesMax);
-  }
 }
 
 function checkKey(what: string, value: unknown, bytesMax: number): void {
@@ -110,6 +109,14 @@ function dueTime(options: EnqueueOptions): { available_at?: string; delay_ms?: n
     throw new InvalidOptionError("availableAt", availableAt, "a valid Date between the years 1970 and 9999");
   }
   return { available_at: availableAt.toISOString() };
+}
+
+function priorityIn(settings: QueueSettings, priority: number | undefined): number | undefined {
+  if (priority !== undefined && settings.order === "key") {
+    const reason = `the queue ${settings.name} has order "key", where the rows of a key run in order`;
+    throw new InvalidOptionError("priority", priority, `left out: ${reason}; use a queue with order "none"`);
+  }
+  return optionalNumber("priority", priority, -defaults.priorityMax, defaults.priorityMax);
 }
 
 function optionalNumber(

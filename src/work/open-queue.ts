@@ -1,9 +1,18 @@
 import { binder } from "../database/bind.js";
+import { derivedNames } from "../database/derived-names.js";
 import { type MigrateSeams, migrateQueue, missingFile, step } from "../database/migrate.js";
+import type { Library } from "../database/migration.js";
 import { grants } from "../database/migrations.generated.js";
 import { type Names, withNames } from "../database/names.js";
 import { runOn } from "../database/run-on.js";
-import { findQueue, insertQueue, makeArchiveDays, readServer } from "../database/statements.generated.js";
+import {
+  findQueue,
+  findTakenNames,
+  insertQueue,
+  makeArchiveDays,
+  readServer,
+} from "../database/statements.generated.js";
+import { checkMayWork, libraryOf } from "../database/version.js";
 import {
   DatabaseRefusedError,
   InvalidNameError,
@@ -13,6 +22,7 @@ import {
 } from "../errors.js";
 import type { Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
+import { type KindPolicies, kindPolicies } from "./kind-policies.js";
 import { agreed, type QueueOptions, type QueueSettings, qualified } from "./queue-settings.js";
 
 /** Finds a queue and checks that its settings agree, or creates it. Without an order it is only found. */
@@ -23,6 +33,7 @@ export async function openQueue(
 ): Promise<QueueSettings> {
   const wanted = qualified(names.queue, names.schema, options);
   const [server] = await seams.database.run(binder(names)(readServer, {}));
+  await checkMayWork(seams, names);
   if (server?.queues_exists !== true) throw new NotMigratedError(names.schema, "its tables are missing");
   const stored = await find(seams, names);
   if (stored !== null) {
@@ -32,7 +43,9 @@ export async function openQueue(
     return settings;
   }
   if (options.order === undefined) throw new UnknownQueueError(names.queue, names.schema);
-  await step(seams, names, `the new queue ${names.queue}`, (tx) => create(tx, names, wanted));
+  await step(seams, names, `the new queue ${names.queue}`, (tx) =>
+    create(tx, libraryOf(seams), names, wanted),
+  );
   const created = await find(seams, names);
   if (created === null) throw new UnknownQueueError(names.queue, names.schema);
   return agreed(created, options);
@@ -61,21 +74,26 @@ async function find(seams: MigrateSeams, names: Names): Promise<StoredQueue | nu
     preferRegions: row.prefer_regions,
     excludeRegions: row.exclude_regions,
     retentionMs: row.retention_ms,
+    deadLetterRetentionMs: row.dead_letter_retention_ms,
     dedupeWindowMs: row.dedupe_window_ms,
+    maxAttempts: row.max_attempts,
+    maxCrashes: row.max_crashes,
+    kinds: kindPolicies(row.kinds as KindPolicies),
   };
 }
 
-type StoredQueue = Omit<QueueSettings, "payloadLimitBytes" | "maxAttempts">;
+type StoredQueue = Omit<QueueSettings, "payloadLimitBytes">;
 
 /** Everything of a new queue in one transaction: its row, its tables and functions, its first archive days, its grants. */
-async function create(tx: Tx, names: Names, wanted: QueueSettings): Promise<void> {
+async function create(tx: Tx, library: Library, names: Names, wanted: QueueSettings): Promise<void> {
   const bind = binder(names);
   if ((await runOn(tx, bind(findQueue, { name: names.queue }))).length > 0) return;
-  const { rows } = await tx.query("select to_regclass($1) as taken", [`${names.schema}.${names.queue}`]);
-  if ((rows[0] as { taken: string | null }).taken !== null) {
-    throw new InvalidNameError("queue", names.queue, "the schema has a table or index of that name");
-  }
-  await migrateQueue(tx, names.schema, { name: names.queue, order: wanted.order, buckets: wanted.buckets });
+  await checkNamesAreFree(tx, names);
+  await migrateQueue(tx, library, names.schema, {
+    name: names.queue,
+    order: wanted.order,
+    buckets: wanted.buckets,
+  });
   await runOn(
     tx,
     bind(insertQueue, {
@@ -89,9 +107,22 @@ async function create(tx: Tx, names: Names, wanted: QueueSettings): Promise<void
       preferRegions: wanted.preferRegions,
       excludeRegions: wanted.excludeRegions,
       retentionMs: wanted.retentionMs,
+      deadLetterRetentionMs: wanted.deadLetterRetentionMs,
       dedupeWindowMs: wanted.dedupeWindowMs,
+      maxAttempts: wanted.maxAttempts,
+      maxCrashes: wanted.maxCrashes,
+      kinds: JSON.stringify(wanted.kinds),
     }),
   );
   await runOn(tx, bind(makeArchiveDays, { days: defaults.archiveDaysAhead, now: null }));
   await tx.query(withNames(grants.queue, names));
+}
+
+/** `create table if not exists` would leave a table of somebody else's in the place of ours. */
+async function checkNamesAreFree(tx: Tx, names: Names): Promise<void> {
+  const dayPattern = `^${names.queue}_a[0-9]{8}$`;
+  const taken = await runOn(tx, binder(names)(findTakenNames, { ...derivedNames(names.queue), dayPattern }));
+  if (taken.length === 0) return;
+  const found = taken.map((row) => row.name).join(", ");
+  throw new InvalidNameError("queue", names.queue, `the schema ${names.schema} already has ${found}`);
 }

@@ -1,11 +1,12 @@
 import { delayInRange } from "../settings.js";
+import { stackOf } from "./error-stack.js";
 import { storableText } from "./json.js";
 
 /** How an attempt ends. A retry of the last attempt becomes a dead letter in the database. */
 export type Outcome =
   | { readonly is: "complete" }
-  | { readonly is: "retry"; readonly error: string; readonly delayMs: number | null }
-  | { readonly is: "dead_letter"; readonly error: string }
+  | { readonly is: "retry"; readonly error: string; readonly delayMs: number | null; readonly stack?: string }
+  | { readonly is: "dead_letter"; readonly error: string; readonly stack?: string }
   | { readonly is: "release" };
 
 export const complete: Outcome = Object.freeze({ is: "complete" });
@@ -40,7 +41,8 @@ export function outcomeOf(error: unknown): Outcome {
   } catch {
     // Not even its class can be asked for; then it is a failure like any other.
   }
-  return { is: "retry", error: text, delayMs: null };
+  const stack = stackOf(error);
+  return { is: "retry", error: text, delayMs: null, ...(stack === null ? {} : { stack }) };
 }
 
 function describe(error: unknown): string {

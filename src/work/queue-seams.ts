@@ -1,5 +1,6 @@
 import type { Binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
+import type { Library } from "../database/migration.js";
 import type { Events } from "../events.js";
 import type { Clock } from "../seams/clock.js";
 import type { Random } from "../seams/random.js";
@@ -14,4 +15,6 @@ export interface QueueSeams {
   readonly events: Events;
   readonly random: Random;
   readonly newId: () => string;
+  /** Another version's SQL, for tests. */
+  readonly library?: Library;
 }

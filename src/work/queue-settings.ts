@@ -1,5 +1,7 @@
 import { InvalidOptionError, QueueMismatchError } from "../errors.js";
+import type { OptionNames } from "../option-names.js";
 import { defaults, flag, oneOf, wholeNumber } from "../settings.js";
+import { attemptsIn, crashesIn, type KindPolicies, kindPolicies } from "./kind-policies.js";
 
 /** What a user may say when a queue is opened. What is left out is taken from the stored queue, or from the defaults. */
 export interface QueueOptions {
@@ -19,14 +21,39 @@ export interface QueueOptions {
   readonly excludeRegions?: readonly string[];
   /** How long finished jobs are kept in the archive; 0 keeps none. Whole days are dropped at once. */
   readonly retentionMs?: number;
+  /** How long a dead letter that let its key go on stays in the queue, before it is moved to the archive; 0 keeps it for ever. */
+  readonly deadLetterRetentionMs?: number;
   /** How long an idempotency key answers, counted from the enqueue, and at least until its job has finished. */
   readonly dedupeWindowMs?: number;
-  /** Not stored: the limits of this process. */
-  readonly payloadLimitBytes?: number;
+  /** How many attempts of a job may end with an error, for jobs whose producer does not say; 12. The last one makes it a dead letter. */
   readonly maxAttempts?: number;
+  /** How many attempts of a job may end with the loss of their worker or lease, whatever its maxAttempts; 5. */
+  readonly maxCrashes?: number;
+  /** What differs for a kind: `{ "receipt.send": { maxAttempts: 3, maxCrashes: 2 } }`. */
+  readonly kinds?: KindPolicies;
+  /** Not stored: the limit of this process. */
+  readonly payloadLimitBytes?: number;
 }
 
-/** A queue as it is stored, with this process's limits. Complete and frozen. */
+export const queueOptionNames: OptionNames<QueueOptions> = Object.freeze({
+  order: true,
+  strict: true,
+  onDeadLetter: true,
+  buckets: true,
+  ring: true,
+  vnodes: true,
+  preferRegions: true,
+  excludeRegions: true,
+  retentionMs: true,
+  deadLetterRetentionMs: true,
+  dedupeWindowMs: true,
+  maxAttempts: true,
+  maxCrashes: true,
+  kinds: true,
+  payloadLimitBytes: true,
+});
+
+/** A queue as it is stored, with this process's limit. Complete and frozen. */
 export interface QueueSettings {
   readonly name: string;
   readonly schema: string;
@@ -39,9 +66,12 @@ export interface QueueSettings {
   readonly preferRegions: readonly string[];
   readonly excludeRegions: readonly string[];
   readonly retentionMs: number;
+  readonly deadLetterRetentionMs: number;
   readonly dedupeWindowMs: number;
-  readonly payloadLimitBytes: number;
   readonly maxAttempts: number;
+  readonly maxCrashes: number;
+  readonly kinds: KindPolicies;
+  readonly payloadLimitBytes: number;
 }
 
 const tenYearsMs = 10 * 365 * 24 * 3_600_000;
@@ -80,20 +110,23 @@ export function qualified(name: string, schema: string, options: QueueOptions): 
       min: 0,
       max: tenYearsMs,
     }),
+    deadLetterRetentionMs: wholeNumber("deadLetterRetentionMs", options.deadLetterRetentionMs, {
+      fallback: defaults.deadLetterRetentionMs,
+      min: 0,
+      max: tenYearsMs,
+    }),
     dedupeWindowMs: wholeNumber("dedupeWindowMs", options.dedupeWindowMs, {
       fallback: defaults.dedupeWindowMs,
       min: 1_000,
       max: tenYearsMs,
     }),
+    maxAttempts: attemptsIn("maxAttempts", options.maxAttempts),
+    maxCrashes: crashesIn("maxCrashes", options.maxCrashes),
+    kinds: kindPolicies(options.kinds),
     payloadLimitBytes: wholeNumber("payloadLimitBytes", options.payloadLimitBytes, {
       fallback: defaults.payloadLimitBytes,
       min: 2,
       max: 16_777_216,
-    }),
-    maxAttempts: wholeNumber("maxAttempts", options.maxAttempts, {
-      fallback: defaults.maxAttempts,
-      min: 1,
-      max: defaults.maxAttemptsMax,
     }),
   });
 }
@@ -117,19 +150,29 @@ const storedOptions = [
   "preferRegions",
   "excludeRegions",
   "retentionMs",
+  "deadLetterRetentionMs",
   "dedupeWindowMs",
+  "maxAttempts",
+  "maxCrashes",
+  "kinds",
 ] as const;
 
-/** The stored queue with this process's limits; an option that was given and disagrees is an error. */
+/** What is given as a list or an object has one form in which it can be compared. */
+function comparable(option: (typeof storedOptions)[number], options: QueueOptions): unknown {
+  if (options[option] === undefined) return undefined;
+  if (option === "kinds") return kindPolicies(options.kinds);
+  const isRegions = option === "preferRegions" || option === "excludeRegions";
+  return isRegions ? regions(option, options[option]) : options[option];
+}
+
+/** The stored queue with this process's limit; an option that was given and disagrees is an error. */
 export function agreed(
-  stored: Omit<QueueSettings, "payloadLimitBytes" | "maxAttempts">,
+  stored: Omit<QueueSettings, "payloadLimitBytes">,
   options: QueueOptions,
 ): QueueSettings {
   const differences: string[] = [];
   for (const option of storedOptions) {
-    const isRegions = option === "preferRegions" || option === "excludeRegions";
-    const wanted =
-      isRegions && options[option] !== undefined ? regions(option, options[option]) : options[option];
+    const wanted = comparable(option, options);
     if (wanted !== undefined && JSON.stringify(wanted) !== JSON.stringify(stored[option])) {
       differences.push(
         `${option} is ${JSON.stringify(stored[option])}, you asked for ${JSON.stringify(wanted)}`,
@@ -137,6 +180,6 @@ export function agreed(
     }
   }
   if (differences.length > 0) throw new QueueMismatchError(stored.name, differences);
-  const { payloadLimitBytes, maxAttempts } = qualified(stored.name, stored.schema, { ...options, ...stored });
-  return Object.freeze({ ...stored, payloadLimitBytes, maxAttempts });
+  const { payloadLimitBytes } = qualified(stored.name, stored.schema, { ...options, ...stored });
+  return Object.freeze({ ...stored, payloadLimitBytes });
 }

@@ -1,18 +1,24 @@
 import { pauseQueue, resumeQueue } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
-import type { JobFilter, ListFilter } from "../operate/job-filter.js";
+import type { Progress } from "../operate/batches.js";
+import { changeQueue, type QueueChange } from "../operate/change-queue.js";
+import { discard } from "../operate/discard.js";
+import { type DiscardFilter, filterNames, type JobFilter, type ListFilter } from "../operate/job-filter.js";
 import { get, list } from "../operate/list.js";
-import { discard, type Progress, retry } from "../operate/redrive.js";
+import { retry } from "../operate/redrive.js";
 import { type QueueStats, stats } from "../operate/stats.js";
 import { type Why, why } from "../operate/why.js";
+import { type OptionNames, withKnownNames } from "../option-names.js";
 import type { Tx } from "../seams/database.js";
-import { asObject, defaults } from "../settings.js";
+import { asFunction, defaults, flag } from "../settings.js";
+import { checkedHeld, checkedSettlements } from "./checked-settlement.js";
 import { type Bookmarks, claim, newBookmarks } from "./claim.js";
-import type { ClaimOptions } from "./claim-options.js";
+import { type ClaimOptions, checkedClaimOptions } from "./claim-options.js";
 import { type Enqueued, enqueueAll, enqueueOn } from "./enqueue.js";
 import { EnqueueLane } from "./enqueue-lane.js";
 import type { ClaimedJob } from "./job.js";
-import { checkTotal, type EnqueueOptions, type NewJob, type NewJobInput, newJob } from "./new-job.js";
+import { type EnqueueOptions, enqueueOptionNames, type NewJob, type NewJobInput, newJob } from "./new-job.js";
+import { newJobs } from "./new-jobs.js";
 import { complete, type Outcome, outcomeOf, release } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
 import type { QueueSettings } from "./queue-settings.js";
@@ -21,9 +27,17 @@ import { settle } from "./settle.js";
 import type { Settlement } from "./settlement.js";
 import type { ClaimedJobOf, JobInput, JobRecordOf, JobTypes, KindOf } from "./typed-jobs.js";
 
+const enqueueNames: OptionNames<EnqueueOptions & InTransaction> = Object.freeze({
+  ...enqueueOptionNames,
+  tx: true,
+  wake: true,
+});
+const noProgress: Progress = () => {};
+const txNames: OptionNames<InTransaction> = Object.freeze({ tx: true, wake: true });
+
 /** One queue, by hand. The worker loop uses the same verbs. */
 export class Queue<J extends JobTypes = Record<string, unknown>> {
-  readonly #seams: QueueSeams;
+  #seams: QueueSeams;
   readonly #plainLane: EnqueueLane;
   readonly #keyedLane: EnqueueLane;
   readonly #bookmarks: Bookmarks;
@@ -51,11 +65,15 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   async enqueue<K extends KindOf<J>>(
     kind: K,
     payload: J[K],
-    options: EnqueueOptions & { readonly tx?: Tx } = {},
+    options: EnqueueOptions & InTransaction = {},
   ): Promise<Enqueued> {
-    const { tx, ...rest } = asObject("options", options);
-    const job = this.#newJob({ ...rest, kind, payload });
-    if (tx !== undefined) return await this.#enqueueOn(tx, job);
+    const { tx, wake, ...rest } = withKnownNames("enqueue()", options, enqueueNames);
+    const wakes = checkedWake(tx, wake);
+    const job = newJob({ ...rest, kind, payload }, this.#seams.newId(), this.#seams);
+    if (tx !== undefined) {
+      const [answer] = await enqueueOn(tx, this.#seams, [job], wakes);
+      return answer ?? { id: job.id, duplicate: false };
+    }
     const answer = await this.#lane(job).add(job);
     this.#seams.events.emit("jobs:enqueued", {
       queue: this.name,
@@ -66,11 +84,9 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   }
 
   /** Adds many jobs, all or none, in the order given. */
-  async enqueueMany(
-    jobs: readonly JobInput<J>[],
-    options: { readonly tx?: Tx } = {},
-  ): Promise<readonly Enqueued[]> {
-    const { tx } = asObject("options", options);
+  async enqueueMany(jobs: readonly JobInput<J>[], options: InTransaction = {}): Promise<readonly Enqueued[]> {
+    const { tx, wake } = withKnownNames("enqueueMany()", options, txNames);
+    const wakes = checkedWake(tx, wake);
     if (!Array.isArray(jobs) || jobs.length > defaults.enqueueManyRowsMax) {
       throw new InvalidOptionError(
         "jobs",
@@ -78,10 +94,9 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
         `an array of at most ${defaults.enqueueManyRowsMax} jobs`,
       );
     }
-    const checked = jobs.map((job: NewJobInput) => this.#newJob(job));
-    checkTotal(checked);
+    const checked = newJobs(jobs as readonly NewJobInput[], this.#seams.newId, this.#seams);
     if (checked.length === 0) return [];
-    if (tx !== undefined) return await enqueueOn(tx, this.#seams, checked);
+    if (tx !== undefined) return await enqueueOn(tx, this.#seams, checked, wakes);
     const answers = await enqueueAll(this.#seams, checked, this.settings.strict);
     const duplicates = answers.filter((answer) => answer.duplicate).length;
     this.#seams.events.emit("jobs:enqueued", { queue: this.name, count: answers.length, duplicates });
@@ -90,7 +105,7 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
 
   /** Takes jobs from the front of their lines, with a lease on each. */
   async claim(options: ClaimOptions): Promise<readonly ClaimedJobOf<J>[]> {
-    const { jobs } = await claim(this.#seams, this.#bookmarks, asObject("options", options));
+    const { jobs } = await claim(this.#seams, this.#bookmarks, checkedClaimOptions(options));
     return jobs as readonly ClaimedJob[] as readonly ClaimedJobOf<J>[];
   }
 
@@ -110,12 +125,13 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
 
   /** Several outcomes in one statement: a failure and the release of the rows behind it belong together. */
   async settle(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
-    return await settle(this.#seams, settlements);
+    return await settle(this.#seams, checkedSettlements(settlements));
   }
 
   async renew(job: HeldJob, leaseMs?: number): Promise<Renewal> {
-    const [renewal = { id: job.id, state: "lost" as const }] = await renew(this.#seams, [job], leaseMs);
-    if (renewal.state === "lost") announceLost(this.#seams, job);
+    const held = checkedHeld(job);
+    const [renewal = { id: held.id, state: "lost" as const }] = await renew(this.#seams, [held], leaseMs);
+    if (renewal.state === "lost") announceLost(this.#seams, held);
     return renewal;
   }
 
@@ -124,7 +140,10 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   }
 
   async list(filter: ListFilter = {}): Promise<readonly JobRecordOf<J>[]> {
-    return (await list(this.#seams, asObject("filter", filter))) as readonly JobRecordOf<J>[];
+    return (await list(
+      this.#seams,
+      withKnownNames("list()", filter, filterNames.list),
+    )) as readonly JobRecordOf<J>[];
   }
 
   async get(id: string): Promise<JobRecordOf<J> | null> {
@@ -135,12 +154,14 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
     return await why(this.#seams, id);
   }
 
-  async retry(filter: JobFilter = {}, progress?: Progress): Promise<number> {
-    return await retry(this.#seams, asObject("filter", filter), progress);
+  async retry(filter: JobFilter = {}, progress: Progress = noProgress): Promise<number> {
+    asFunction("progress", progress);
+    return await retry(this.#seams, withKnownNames("retry()", filter, filterNames.retry), progress);
   }
 
-  async discard(filter: JobFilter & { readonly reason?: string }, progress?: Progress): Promise<number> {
-    return await discard(this.#seams, asObject("filter", filter), progress);
+  async discard(filter: DiscardFilter, progress: Progress = noProgress): Promise<number> {
+    asFunction("progress", progress);
+    return await discard(this.#seams, withKnownNames("discard()", filter, filterNames.discard), progress);
   }
 
   /** Nothing is claimed until resume(); rows in process go on, and enqueue works. */
@@ -154,23 +175,34 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
     await this.#seams.database.run(this.#seams.bind(resumeQueue, { name: this.name }));
   }
 
-  #newJob(input: NewJobInput): NewJob {
-    return newJob(input, this.#seams.newId(), { settings: this.#seams.settings, events: this.#seams.events });
+  /** Changes what can be changed while the queue is at work; all else is fixed when it is created. Needs the rights of the owner. */
+  async change(change: QueueChange): Promise<QueueSettings> {
+    const settings = await changeQueue(this.#seams, change);
+    this.#seams = { ...this.#seams, settings };
+    return settings;
   }
 
   #lane(job: NewJob): EnqueueLane {
     return job.idempotencyKey === null ? this.#plainLane : this.#keyedLane;
   }
 
-  async #enqueueOn(tx: Tx, job: NewJob): Promise<Enqueued> {
-    const [answer] = await enqueueOn(tx, this.#seams, [job]);
-    return answer ?? { id: job.id, duplicate: false };
-  }
-
   async #settleOne(job: HeldJob, outcome: Outcome): Promise<boolean> {
-    const [held] = await settle(this.#seams, [{ job, outcome }]);
+    const [held] = await settle(this.#seams, [{ job: checkedHeld(job), outcome }]);
     return held === true;
   }
 }
 
 export type HeldJob = Pick<ClaimedJob, "id" | "workerId" | "fenceToken">;
+
+/** An enqueue in a transaction of the user's. */
+export interface InTransaction {
+  readonly tx?: Tx;
+  /** False for a transaction that is to be prepared (PREPARE TRANSACTION), which may not notify: workers find the jobs at their next poll. */
+  readonly wake?: boolean;
+}
+
+function checkedWake(tx: Tx | undefined, wake: boolean | undefined): boolean {
+  if (wake !== undefined && tx === undefined)
+    throw new InvalidOptionError("wake", wake, "left out: it counts in a transaction of yours (tx) only");
+  return flag("wake", wake, true);
+}

@@ -1,9 +1,10 @@
 import { DatabaseUnavailableError } from "../errors.js";
 import { defaults } from "../settings.js";
 import { completeMany } from "./complete-many.js";
+import type { Health } from "./health.js";
 import type { QueueSeams } from "./queue-seams.js";
 import { settleGroup } from "./settle.js";
-import type { SettleAnswer, Settlement } from "./settlement.js";
+import { leaseOf, type SettleAnswer, type Settlement } from "./settlement.js";
 
 interface Waiting {
   readonly settlement: Settlement;
@@ -17,11 +18,13 @@ interface Waiting {
  */
 export class SettleLane {
   readonly #seams: QueueSeams;
+  readonly #health: Health;
   #waiting: Waiting[] = [];
   #isSending = false;
 
-  constructor(seams: QueueSeams) {
+  constructor(seams: QueueSeams, health: Health) {
     this.#seams = seams;
+    this.#health = health;
   }
 
   /** Tells what the database said; null when it could not be asked before `untilMs`. */
@@ -62,7 +65,15 @@ export class SettleLane {
     const triesMax = defaults.workerTriesMax;
     const isDone = settlements[0]?.outcome.is === "complete"; // They are of one sort: #send has parted them.
     const write = isDone ? completeMany : settleGroup;
-    const answers = await write(this.#seams, settlements, { mayHaveRun, triesMax });
+    const sort = isDone ? "complete" : "other";
+    const answers = await write(this.#seams, settlements, { mayHaveRun, triesMax }).catch(
+      (error: unknown) => {
+        for (const { job } of settlements.length === 1 ? settlements : [])
+          this.#health.settleFailed(sort, leaseOf(job.id, job.fenceToken), error);
+        throw error;
+      },
+    );
+    this.#health.settled(sort);
     for (let i = 0; i < batch.length; i++) batch[i]?.answered(answers[i] ?? null);
   }
 

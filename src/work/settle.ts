@@ -3,7 +3,9 @@ import { findSettled, settleJobs } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
 import type { Query } from "../seams/database.js";
 import { defaults, delayInRange, oneOf } from "../settings.js";
+import type { ClaimedJob } from "./job.js";
 import { storableText } from "./json.js";
+import type { Outcome } from "./outcome.js";
 import type { QueueSeams } from "./queue-seams.js";
 import { leaseOf, type SettleAnswer, type Settlement, type Tries } from "./settlement.js";
 
@@ -67,6 +69,8 @@ function settleParameters(settlements: readonly Settlement[]): { outcomes: strin
     token: job.fenceToken.toString(),
     outcome: outcome.is,
     error: "error" in outcome ? storableText(String(outcome.error)) : undefined,
+    stack:
+      "stack" in outcome ? storableText(String(outcome.stack)).slice(0, defaults.errorStackMax) : undefined,
     delay_ms: outcome.is === "retry" && outcome.delayMs !== null ? delayInRange(outcome.delayMs) : undefined,
   }));
   return { outcomes: JSON.stringify(outcomes), workerId: settlements[0]?.job.workerId ?? "" };
@@ -83,9 +87,19 @@ export function announce(
     const row = byLease.get(leaseOf(job.id, job.fenceToken));
     if (row?.held !== true)
       seams.events.emit("lease:lost", { queue, id: job.id, token: job.fenceToken, during: outcome.is });
-    else if (seams.events.isHeard("job:settled"))
+    else {
+      if (row.status === "dead_letter") announceDead(seams, job, outcome);
+      if (!seams.events.isHeard("job:settled")) continue;
       seams.events.emit("job:settled", { queue, id: job.id, outcome: outcome.is, status: row.status ?? "" });
+    }
   }
+}
+
+/** A settle by hand knows of its job no more than it was given. */
+function announceDead(seams: QueueSeams, job: Settlement["job"], outcome: Outcome): void {
+  const { kind = null, attempt = null } = job as Partial<ClaimedJob>;
+  const error = "error" in outcome ? outcome.error : "";
+  seams.events.emit("job:dead_lettered", { queue: seams.settings.name, id: job.id, kind, attempt, error });
 }
 
 function groupByWorker(settlements: readonly Settlement[]): Settlement[][] {

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from "../errors.js";
-import { asObject, defaults, flag, wholeNumber } from "../settings.js";
+import { type OptionNames, withKnownNames } from "../option-names.js";
+import { defaults, flag, wholeNumber } from "../settings.js";
 import type { Middleware } from "./handlers.js";
 
 export interface WorkerOptions {
@@ -19,6 +20,17 @@ export interface WorkerOptions {
   readonly handlesSignals?: boolean;
 }
 
+const workerOptionNames: OptionNames<WorkerOptions> = Object.freeze({
+  concurrency: true,
+  leaseMs: true,
+  handlerTimeoutMs: true,
+  abortGraceMs: true,
+  drainLimitMs: true,
+  housekeepingMs: true,
+  middleware: true,
+  handlesSignals: true,
+});
+
 export interface WorkerSettings {
   readonly concurrency: number;
   readonly leaseMs: number;
@@ -31,7 +43,7 @@ export interface WorkerSettings {
 }
 
 export function workerSettings(given: WorkerOptions): WorkerSettings {
-  const options = asObject("options", given);
+  const options = withKnownNames("lh.worker()", given, workerOptionNames);
   const { middleware = [] } = options;
   if (!Array.isArray(middleware) || middleware.some((one) => typeof one !== "function")) {
     throw new InvalidOptionError("middleware", middleware, "an array of functions");

@@ -1,14 +1,17 @@
-import { DrainedError, WorkerStateError } from "../errors.js";
+import { checkMayWork } from "../database/version.js";
+import { DrainedError, OutdatedLibraryError, WorkerStateError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Membership } from "../membership/membership.js";
 import { OwnedBuckets } from "../membership/owned-buckets.js";
 import { Loop } from "../runtime/loop.js";
 import { ClaimAhead } from "./claim-ahead.js";
+import { claimOrProbe } from "./claim-or-probe.js";
 import { ClaimActivity } from "./claim-pass.js";
 import { Claimer } from "./claimer.js";
 import { Dispatcher } from "./dispatch.js";
 import { givenUp, handle } from "./handle.js";
 import type { CheckedKind } from "./handlers.js";
+import { Health } from "./health.js";
 import type { Ending, HeldJob } from "./held-job.js";
 import { housekeepIfDue } from "./housekeeping.js";
 import type { QueueSeams } from "./queue-seams.js";
@@ -37,6 +40,7 @@ interface Works {
   readonly dispatcher: Dispatcher;
   readonly claimer: Claimer;
   readonly claim: ClaimActivity;
+  readonly health: Health;
   readonly claimLoop: Loop;
   readonly superviseLoop: Loop;
   readonly housekeepingLoop: Loop;
@@ -119,13 +123,14 @@ export class Worker {
     this.#works = works;
     try {
       await membership.join(this.queueName, {
+        kinds: [...this.#parts.kinds.keys()],
         onRing: () => this.#onRing(works),
         onWake: (buckets) => {
           works.claim.noteNotification();
           this.#wake(works, buckets);
         },
         onSuperseded: () => void this.stop("another process has its id"),
-        load: () => this.load,
+        load: () => ({ ...this.load, idleMs: this.#idleMs(works) }),
       });
     } catch (error) {
       await membership.finish(this.queueName, true).catch(() => {});
@@ -143,8 +148,18 @@ export class Worker {
     const { membership, kinds, settings } = this.#parts;
     const { concurrency, leaseMs, abortGraceMs, middleware } = settings;
     const owned = new OwnedBuckets(seams, this.id, membership.roster);
-    const lane = new SettleLane(seams);
-    const hotLane = new SettleLane(seams);
+    const health = new Health(seams, {
+      workerId: this.id,
+      queue: this.queueName,
+      hasOthers: () => membership.roster.workersOf(this.queueName).some(({ id }) => id !== this.id),
+      onChange: (failing) => {
+        void membership.tellFailing(this.queueName, failing).catch(() => {}); // The next beat tells it.
+        claim.wakeFor(null);
+        claimLoop.wake();
+      },
+    });
+    const lane = new SettleLane(seams, health);
+    const hotLane = new SettleLane(seams, health);
     const parts = { events: this.events, kinds, middleware };
     const dispatcher = new Dispatcher({
       clock: seams.clock,
@@ -161,6 +176,7 @@ export class Worker {
         if (supervise.isLateFor(timeoutAtMs)) superviseLoop.wake();
       },
       onLeft: (held) => {
+        health.noteLeft();
         ahead.took(held.endedAtMs - held.startedAtMs, seams.clock.monotonicMs() - held.startedAtMs);
         if (claim.hasReasonToLook(held)) claimLoop.wake();
       },
@@ -173,21 +189,54 @@ export class Worker {
       supervise.renewNow();
       superviseLoop.wake();
     };
-    const claimer = new Claimer(seams, { membership, owned, dispatcher, leaseMs });
+    const claimer = new Claimer(seams, {
+      membership,
+      owned,
+      dispatcher,
+      leaseMs,
+      health,
+      kinds: [...kinds.keys()],
+    });
     const claim = new ClaimActivity(seams, { membership, owned, dispatcher, ahead, claimer, onOverdue });
-    const claimLoop = new Loop(seams, claim);
+    const probeParts = { membership, owned, dispatcher, claimer, claim, health };
+    const claimLoop = new Loop(seams, claimOrProbe(seams, probeParts));
     const housekeepingLoop = new Loop(seams, {
       name: "housekeeping",
       run: () => this.#housekeep(seams),
     });
     const loops = { claimLoop, superviseLoop, housekeepingLoop };
-    return { seams, owned, dispatcher, claimer, claim, ...loops, givenUp: giveUp };
+    return { seams, owned, dispatcher, claimer, claim, health, ...loops, givenUp: giveUp };
+  }
+
+  /** How long it has owned buckets, had room, and not been answered a claim; null when it owns nothing. */
+  #idleMs({ owned, dispatcher, health }: Works): number | null {
+    if (owned.current.length === 0) return null;
+    return dispatcher.running.size >= this.#parts.settings.concurrency ? 0 : Math.round(health.idleMs());
   }
 
   async #housekeep(seams: QueueSeams): Promise<number> {
     const { housekeepingMs } = this.#parts.settings;
+    if (await this.#isOutdated(seams)) return Number.POSITIVE_INFINITY;
     await housekeepIfDue({ ...seams, schema: seams.settings.schema }, housekeepingMs * 0.9);
     return housekeepingMs * (1 - 0.1 * seams.random.fraction());
+  }
+
+  /** A newer version may have migrated the schema to what this one can't work on: then it leaves the work to the others. */
+  async #isOutdated(seams: QueueSeams): Promise<boolean> {
+    const { settings } = seams;
+    try {
+      await checkMayWork(seams, { schema: settings.schema, queue: settings.name });
+      return false;
+    } catch (error) {
+      if (!(error instanceof OutdatedLibraryError)) throw error;
+      this.events.emit("library:outdated", {
+        queue: this.queueName,
+        workerId: this.id,
+        error: error.message,
+      });
+      void this.stop("the schema needs a newer version of the library");
+      return true;
+    }
   }
 
   #onRing(works: Works): void {
@@ -218,12 +267,19 @@ export class Worker {
     await this.#untilIdle(works, Math.min(settings.leaseMs, settings.drainLimitMs));
     await works.superviseLoop.stop();
     const isClean = dispatcher.inHand.size === 0 && !works.claimer.isUnsure && !works.claimer.isLingering;
-    // A round may be long; what it has not done is done by somebody else.
-    await Promise.race([housekeeping, seams.clock.sleep(settings.abortGraceMs)]);
+    await this.#untilOver(works, housekeeping);
     await membership.finish(this.queueName, isClean).catch(() => {});
     this.#ignoreSignals();
     this.#state = "stopped";
     seams.events.emit("worker:stopped", { workerId: this.id, queue: this.queueName, isClean });
+  }
+
+  /** A round of housekeeping may be long; what it has not done is done by another process. */
+  async #untilOver({ seams }: Works, housekeeping: Promise<void>): Promise<void> {
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    void housekeeping.then(end, end);
+    await seams.clock.sleep(this.#parts.settings.abortGraceMs, over.signal);
   }
 
   /** Until nothing is running and every outcome is written, or so long. */

@@ -37,7 +37,7 @@ export function parseAccounts(passwd: string): Account[] {
     .filter(({ name, uid, gid }) => name !== "" && uid > 0 && gid > 0);
 }
 
-/** The account that can do the least is the best one: anybody on this machine can talk to the server. */
+/** The account that can do the least is the best one. */
 export function preferredAccount(accounts: readonly Account[]): Account | undefined {
   const named = ["nobody", "daemon"].map((name) => accounts.find((account) => account.name === name));
   return named.find((account) => account !== undefined) ?? accounts[0];

@@ -1,8 +1,9 @@
 import type { ChildProcess } from "node:child_process";
-import { chown, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { chown, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { EmbeddedPostgresError } from "../../errors.js";
 import type { ExitGuard } from "./exit-guard.js";
+import { newPassword, passwordPath } from "./password.js";
 import { type Programs, startProgram } from "./programs.js";
 import { DATA_FOLDER, type ServerFolder } from "./server-folder.js";
 import { systemErrorCode } from "./system-error-code.js";
@@ -38,24 +39,35 @@ async function readDataMajor(dataPath: string): Promise<number | undefined> {
 /** Done under another name and moved when complete: an interrupted first start leaves nothing that looks usable. */
 async function makeData({ programs, folder, isDurable, guard }: InitialisePlan): Promise<void> {
   const draft = await mkdtemp(join(folder.path, `${DATA_FOLDER}-draft-`));
-  if (programs.account !== undefined) await chown(draft, programs.account.uid, programs.account.gid);
+  // initdb wants an empty folder, so the password lies beside it until the data is made.
+  const passwordFile = `${draft}.password`;
+  await writeFile(passwordFile, newPassword(), { mode: 0o600, flag: "wx" });
+  if (programs.account !== undefined) {
+    for (const path of [draft, passwordFile]) await chown(path, programs.account.uid, programs.account.gid);
+  }
   try {
-    await runInitdb(programs, { parameters: initdbParameters(programs.major, { draft, isDurable }), guard });
+    const parameters = initdbParameters(programs.major, { draft, passwordFile, isDurable });
+    await runInitdb(programs, { parameters, guard });
+    await rename(passwordFile, passwordPath(draft));
     await rename(draft, folder.dataPath);
   } catch (error) {
-    await rm(draft, { recursive: true, force: true });
+    for (const path of [draft, passwordFile]) await rm(path, { recursive: true, force: true });
     // Another process may have been faster with the same kept folder; its data is as good as ours.
     if ((await readDataMajor(folder.dataPath)) === undefined) throw error;
   }
 }
 
-function initdbParameters(major: number, data: { draft: string; isDurable: boolean }): string[] {
+function initdbParameters(
+  major: number,
+  data: { readonly draft: string; readonly passwordFile: string; readonly isDurable: boolean },
+): string[] {
   // The builtin provider sorts alike on every system and came with PostgreSQL 17; plain C does so in older ones.
   const provider = major >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : [];
   return [
     `--pgdata=${data.draft}`,
     "--username=postgres",
-    "--auth=trust",
+    "--auth=scram-sha-256",
+    `--pwfile=${data.passwordFile}`,
     "--encoding=UTF8",
     "--locale=C",
     ...provider,

@@ -17,6 +17,7 @@ export type Launched =
       readonly kind: "started";
       readonly postmaster: Postmaster;
       readonly port: number;
+      readonly url: string;
       readonly version: string;
     }
   | { readonly kind: "joined"; readonly server: LiveServer };
@@ -54,7 +55,7 @@ async function launchOnce(plan: PostmasterPlan): Promise<Outcome> {
     const answer = await Promise.race([askServer(plan.port, plan.dataPath), postmaster.ended]);
     if (answer && postmaster.isRunning) {
       postmaster.release();
-      return { kind: "started", postmaster, port: plan.port, version: answer.version };
+      return { kind: "started", postmaster, port: plan.port, ...answer };
     }
     await sleep(READY_POLL_MS);
   }

@@ -1,12 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { askServer } from "./ask-server.js";
+import { askServer, type ServerAnswer } from "./ask-server.js";
 import { systemErrorCode } from "./system-error-code.js";
 
-export interface LiveServer {
+export interface LiveServer extends ServerAnswer {
   readonly pid: number;
   readonly port: number;
-  readonly version: string;
 }
 
 /** The server that runs on a data folder now, if one does and it is really the server of that folder. */

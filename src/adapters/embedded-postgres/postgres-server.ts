@@ -8,7 +8,7 @@ import type { ServerFolder } from "./server-folder.js";
 
 /** A running PostgreSQL server. */
 export interface PostgresServer {
-  /** For `pg` and every other client. Stays the same over restarts. */
+  /** For `pg` and every other client, with the password in it. Stays the same over restarts. */
   readonly url: string;
   readonly port: number;
   /** Such as `18.4`. */
@@ -41,7 +41,7 @@ export class OwnServer implements PostgresServer {
   #lastStep: Promise<void> = Promise.resolve();
 
   constructor(launched: Extract<Launched, { kind: "started" }>, folder: ServerFolder, plan: LaunchPlan) {
-    this.url = urlOf(launched.port);
+    this.url = launched.url;
     this.port = launched.port;
     this.version = launched.version;
     this.dataDirectory = folder.path;
@@ -94,7 +94,7 @@ export function joinedServer(server: LiveServer, folder: ServerFolder): Postgres
       ),
     );
   return Object.freeze({
-    url: urlOf(server.port),
+    url: server.url,
     port: server.port,
     version: server.version,
     dataDirectory: folder.path,
@@ -108,8 +108,4 @@ export function joinedServer(server: LiveServer, folder: ServerFolder): Postgres
 /** The sessions of a killed server end by themselves a moment later and may still write; hence the tries. */
 export async function removeFolder(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
-}
-
-function urlOf(port: number): string {
-  return `postgres://postgres@127.0.0.1:${port}/postgres`;
 }

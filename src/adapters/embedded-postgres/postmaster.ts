@@ -55,7 +55,7 @@ export class Postmaster {
 
   /** The last lines that the server wrote, all of them when it has just ended. */
   async lastLines(): Promise<string> {
-    if (!this.#isRunning) await Promise.race([this.#outputClosed, sleep(OUTPUT_CLOSE_TIMEOUT_MS)]);
+    if (!this.#isRunning) await within(OUTPUT_CLOSE_TIMEOUT_MS, this.#outputClosed);
     return this.#lastLines.join("\n");
   }
 
@@ -81,10 +81,7 @@ export class Postmaster {
     // Referenced again, or an application with nothing else to do would end before the server has.
     this.#child.ref();
     request();
-    const timer = new AbortController();
-    const late = sleep(limitMs, undefined, { signal: timer.signal }).catch(() => undefined);
-    await Promise.race([this.ended, late]);
-    timer.abort();
+    await within(limitMs, this.ended);
     return !this.#isRunning;
   }
 
@@ -110,6 +107,14 @@ export class Postmaster {
     this.#lastLines.push(line);
     if (this.#lastLines.length > LINES_KEPT_MAX) this.#lastLines.shift();
   }
+}
+
+/** Waits for it, but not longer than this. No timer stays behind. */
+async function within(limitMs: number, what: Promise<void>): Promise<void> {
+  const timer = new AbortController();
+  const late = sleep(limitMs, undefined, { signal: timer.signal }).catch(() => undefined);
+  await Promise.race([what, late]);
+  timer.abort();
 }
 
 const LINES_KEPT_MAX = 40;

@@ -29,8 +29,8 @@ export interface StartPostgresOptions {
 }
 
 /**
- * Starts a real PostgreSQL server for development and tests and returns when it answers. It listens on 127.0.0.1 only
- * and lets in everybody on this machine, as user `postgres` without a password: it is not for production.
+ * Starts a real PostgreSQL server for development and tests and returns when it answers. It listens on 127.0.0.1 only and asks
+ * for a password, a random one that is made with the data and is part of `url`. It is not for production.
  *
  * The server ends with this process, however that ends. A kept folder has one server at a time: if a server already
  * runs on it, that one is used with the settings it has, and `stop()` leaves it to the process that started it.
