@@ -1,8 +1,24 @@
-import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration, type ViteUserConfig } from "vitest/config";
 
-/** What both groups of tests have in common. */
-const common = { testTimeout: 60_000, hookTimeout: 60_000, pool: "forks" } as const;
+/** What all groups of tests have in common. Limits are for what hangs: no verdict depends on how fast the machine is. */
+const common = { testTimeout: 120_000, hookTimeout: 120_000, pool: "forks", maxWorkers: 2 } as const;
 const exclude = ["**/node_modules/**", "build/**", "dist/**"];
+
+/** What needs more than Node and PostgreSQL: `npm run test:all`. */
+const others = ["browser", "brokers", "orms"];
+
+function otherProject(name: string): TestProjectInlineConfiguration {
+  return {
+    test: {
+      ...common,
+      name,
+      include: [`test/${name}/**/*.test.ts`],
+      exclude,
+      maxWorkers: 1,
+      sequence: { groupOrder: 2 },
+    },
+  };
+}
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -14,22 +30,21 @@ const config: ViteUserConfig = defineConfig({
           ...common,
           name: "queue",
           include: ["test/**/*.test.ts"],
-          exclude: [...exclude, "test/worker/**"],
-          maxWorkers: 2,
+          exclude: [...exclude, "test/worker/**", ...others.map((name) => `test/${name}/**`)],
           sequence: { groupOrder: 0 },
         },
       },
       {
-        // Fleets of processes, whose figures count: one file at a time, with the machine to itself.
+        // Fleets of processes.
         test: {
           ...common,
           name: "worker",
           include: ["test/worker/**/*.test.ts"],
           exclude,
-          maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },
       },
+      ...others.map(otherProject),
     ],
   },
 });

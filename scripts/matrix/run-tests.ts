@@ -26,7 +26,13 @@ export async function runTests(
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${resultFile}`];
     const child = spawn(
       process.execPath,
-      [resolve("node_modules/vitest/vitest.mjs"), "run", ...reporters, ...parameters],
+      [
+        resolve("node_modules/vitest/vitest.mjs"),
+        "run",
+        ...reporters,
+        ...projectsOf(parameters),
+        ...parameters,
+      ],
       {
         env: { ...process.env, DATABASE_URL: databaseUrl },
         stdio: ["ignore", "pipe", "pipe"],
@@ -40,6 +46,12 @@ export async function runTests(
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** What `npm test` runs, unless the parameters say otherwise. */
+function projectsOf(parameters: readonly string[]): readonly string[] {
+  const isChosen = parameters.some((parameter) => parameter.startsWith("--project"));
+  return isChosen ? [] : ["--project=queue", "--project=worker"];
 }
 
 function pass(stream: Readable, label: string): void {

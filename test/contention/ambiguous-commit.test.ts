@@ -6,11 +6,11 @@ import { seeded, setup, type World } from "../support/world.js";
 
 const cutsEach = isLong ? 200 : 15;
 
-async function throughProxy(options: { retentionMs?: number } = {}) {
+async function throughProxy(options: { retentionMs?: number; maxCrashes?: number } = {}) {
   const world = await setup();
   await world.queue("inbox", { order: "key", ...options });
   const proxy = await cuttingProxy(world.url);
-  const lh = await connect({ url: proxy.url, schema: world.schema, connectionsMax: 4 });
+  const lh = await connect({ url: proxy.url, schema: world.schema, logger: false, connectionsMax: 4 });
   onTestFinished(async () => {
     await lh.close();
     await proxy.close();
@@ -50,8 +50,34 @@ test.each([
   240_000,
 );
 
-test("claim: no cut around its commit loses a row or leaves it with two holders", async () => {
+test("retry and discard: no cut around their commit changes the number, redrives a row twice or ends them early", async () => {
   const { world, proxy, inbox } = await throughProxy();
+  const direct = await world.lh.queue("inbox");
+  await direct.enqueueMany(Array.from({ length: 10 }, (_, i) => ({ kind: "s", payload: i })));
+  const places = async () =>
+    (await world.sql<{ seq: string }>("select seq from leasehold.inbox order by payload")).map(
+      (row) => row.seq,
+    );
+  for (let i = 0; i < cutsEach; i++) {
+    for (const when of moments) {
+      await world.sql("update leasehold.inbox set status = 'dead_letter', finished_at = now()");
+      const before = await places();
+      proxy.arm(when, "redrive_jobs");
+      expect(await inbox.retry(), `round ${i}, cut ${when}`).toBe(10);
+      // One place marks the end of the set, then one for each row.
+      expect(await places()).toEqual(before.map((seq) => `${BigInt(seq) + 11n}`));
+    }
+  }
+  for (const when of moments) {
+    proxy.arm(when, "discard_jobs");
+    expect(await inbox.discard({ status: "pending", limit: 5 })).toBe(5);
+  }
+  expect(proxy.cuts).toEqual({ before: cutsEach + 1, after: cutsEach + 1 });
+  expect(await direct.list({ status: "discarded" })).toHaveLength(10);
+});
+
+test("claim: no cut around its commit loses a row or leaves it with two holders", async () => {
+  const { world, proxy, inbox } = await throughProxy({ maxCrashes: 500 });
   const random = seeded(3);
   await world.lh.queue("inbox").then((queue) =>
     queue.enqueueMany(

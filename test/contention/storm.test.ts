@@ -6,7 +6,9 @@ import { isLong } from "../support/length.js";
 import { LineWatch } from "../support/line-watch.js";
 import { seeded, setup, type World } from "../support/world.js";
 
-const seconds = isLong ? 60 : 10;
+const seconds = isLong ? 60 : 6;
+/** Fewer prove nothing; on any machine there are many times as many. */
+const claimsMin = 20;
 const claimers = 12;
 const keys = 6;
 
@@ -20,7 +22,7 @@ test(
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
     const clock = fastClock(50);
     const world = await setup({ clock, connectionsMax: 6 });
-    const inbox = await world.queue("inbox", { order: "key", maxAttempts: 1_000 });
+    const inbox = await world.queue("inbox", { order: "key", maxAttempts: 1_000, maxCrashes: 1_000 });
     const scene: Scene = {
       world,
       clock,
@@ -42,7 +44,7 @@ test(
     await finish(scene);
 
     expect(scene.watch.violations.slice(0, 5), `seed ${seed}`).toEqual([]);
-    expect(scene.watch.claims).toBeGreaterThan(seconds * 5);
+    expect(scene.watch.claims).toBeGreaterThan(claimsMin);
     const left = await world.sql<{ n: number }>("select count(*)::int as n from leasehold.inbox");
     const done = await world.sql<{ n: number }>(
       "select count(distinct id)::int as n from leasehold.inbox_archive where status = 'completed'",

@@ -82,7 +82,7 @@ test("a row that commits late while a claim above it has not committed yet waits
   await inbox.complete({
     id: rows[0].id,
     workerId: "a",
-    fenceToken: (await inbox.get(rows[0].id))!.fenceToken,
+    fenceToken: BigInt((await inbox.get(rows[0].id))!.fenceToken),
   });
   expect(payloads(await inbox.claim({ workerId: "b" }))).toEqual(["late"]);
 });

@@ -154,7 +154,6 @@ test("what a handler has handled is remembered for thirty days", async () => {
   const world = await setup({ clock });
   const handle = () => world.lh.transaction((tx) => world.lh.once(tx, "mailer", "message-1"));
   expect([await handle(), await handle()]).toEqual([true, false]);
-  await world.sql("update leasehold.handled set handled_at = $1", [clock.databaseNow()]);
   clock.advance(30 * dayMs);
   expect(await world.lh.housekeep()).toMatchObject({ removed: 0 });
   clock.advance(1);
@@ -162,13 +161,48 @@ test("what a handler has handled is remembered for thirty days", async () => {
   expect(await handle()).toBe(true);
 });
 
+test("a fence is kept until it was not seen for thirty days, and one day more for its time, which may be a day behind", async () => {
+  const clock = settableClock();
+  const world = await setup({ clock });
+  const raise = (resource: string, token: bigint) =>
+    world.lh.transaction((tx) => world.lh.fence(tx, resource, token));
+  await raise("order:1", 5n);
+  await raise("order:2", 5n);
+  clock.advance(31 * dayMs);
+  expect(await world.lh.housekeep()).toMatchObject({ removed: 0 });
+  await expect(raise("order:1", 4n)).rejects.toMatchObject({ code: "LH_STALE_FENCE" });
+  clock.advance(1);
+  // A transaction that is raising one keeps it.
+  const busy = await world.client();
+  await busy.query("begin");
+  await busy.query(`select 1 from ${world.schema}.fences where resource = 'order:2' for update`);
+  expect(await world.lh.housekeep()).toMatchObject({ removed: 1 });
+  await busy.query("commit");
+  expect(await world.sql("select resource from leasehold.fences")).toEqual([{ resource: "order:2" }]);
+});
+
+test("a fenced write renews the time of its fence once a day, and moves no index entry in between", async () => {
+  const world = await setup();
+  const raise = (token: bigint) => world.lh.transaction((tx) => world.lh.fence(tx, "order:1", token));
+  const seen = async () =>
+    (await world.sql<{ at: Date }>("select seen_at as at from leasehold.fences"))[0]!.at.getTime();
+  await raise(1n);
+  await world.sql("update leasehold.fences set seen_at = now() - interval '23 hours'");
+  const before = await seen();
+  await raise(2n);
+  expect(await seen()).toBe(before);
+  await world.sql("update leasehold.fences set seen_at = now() - interval '25 hours'");
+  await raise(3n);
+  expect(await seen()).toBeGreaterThan(before);
+});
+
 test.each(["key", "none"] as const)(
   "the sweep gives back an expired job that nobody claims (order %s)",
   async (order) => {
     const clock = settableClock(start);
     const world = await setup({ clock });
-    const inbox = await world.queue("inbox", { order });
-    const { id } = await inbox.enqueue("step", 1, { maxAttempts: 2 });
+    const inbox = await world.queue("inbox", { order, maxCrashes: 2 });
+    const { id } = await inbox.enqueue("step", 1);
     await inbox.claim({ workerId: "w1", leaseMs: 10_000 });
     clock.advance(9_999);
     await world.lh.housekeep();

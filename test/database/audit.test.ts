@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { QueueOptions } from "../../src/index.js";
 import { setup, type World } from "../support/world.js";
 
@@ -45,7 +45,8 @@ test("a healthy queue of either order breaks no rule, and the report names the q
 test.each([
   ["holder", "update leasehold.inbox set claimed_by = null where status = 'processing'"],
   ["holder", "update leasehold.inbox set claimed_by = 'a' where status = 'pending'"],
-  ["attempts", "update leasehold.inbox set attempts = 9 where status = 'pending'"],
+  ["attempts", "update leasehold.inbox set attempts = 13 where status = 'pending'"],
+  ["attempts", "update leasehold.inbox set attempts = 1, crashes = 2 where status = 'pending'"],
   ["finished", "update leasehold.inbox set finished_at = now() where status = 'pending'"],
   ["finished", "update leasehold.inbox set finished_at = null where status = 'dead_letter'"],
   ["token", "alter sequence leasehold.lease_tokens restart with 1"],
@@ -85,7 +86,7 @@ test("of many rows that break a rule the first are named and all are counted", a
   const world = await setup();
   const inbox = await world.queue();
   await inbox.enqueueMany(Array.from({ length: 50 }, (_, n) => ({ kind: "work", payload: n })));
-  await world.sql("update leasehold.inbox set attempts = 9");
+  await world.sql("update leasehold.inbox set attempts = 13");
   const { breaches } = await world.lh.audit();
   expect(breaches).toMatchObject([{ rule: "attempts", count: 50 }]);
   expect(breaches[0]?.rows).toHaveLength(20);
@@ -99,4 +100,59 @@ test("without a worker that could, nobody is blamed for what was not taken over;
   await (await world.queue()).resume();
   await world.sql("update leasehold.workers set queues = '{}'");
   expect(await broken(world)).toEqual([]);
+});
+
+describe("a row that is due and not claimed", () => {
+  const age = `update leasehold.inbox set available_at = ${late}`;
+  const idle = (id: string, ms: number): string =>
+    `update leasehold.workers set metadata = '{"idleMs": {"inbox": ${ms}}}' where id = '${id}'`;
+
+  /** Rows that have been due for minutes in one bucket, and the workers a and b. */
+  async function waiting(order: "key" | "none"): Promise<World> {
+    const world = await setup();
+    const inbox = await world.queue("inbox", { order, buckets: 1 });
+    for (let n = 0; n < 3; n++) await inbox.enqueue("work", n, { partitionKey: "k" });
+    await world.sql(age);
+    await world.sql("insert into leasehold.workers (id, queues) values ('a', '{inbox}'), ('b', '{inbox}')");
+    return world;
+  }
+
+  test.each(["key", "none"] as const)(
+    "is told when its owner has been idle for a minute (order %s)",
+    async (order) => {
+      const world = await waiting(order);
+      const owner = (await world.lh.ring("inbox")).owners[0] ?? "";
+      const other = owner === "a" ? "b" : "a";
+      expect(await broken(world)).toEqual([]); // It does not say.
+      await world.sql(idle(other, 90_000));
+      await world.sql(idle(owner, 59_000));
+      expect(await broken(world)).toEqual([]);
+      await world.sql(idle(owner, 61_000));
+      const { breaches } = await world.lh.audit();
+      const detail = `in bucket 0: ${owner} owns it, has room, and has claimed nothing for 61 s`;
+      expect(breaches).toMatchObject([{ rule: "unclaimed", count: 1, rows: [{ detail }] }]);
+      await world.sql("update leasehold.queues set paused_at = now()");
+      expect(await broken(world)).toEqual([]);
+    },
+  );
+
+  test("is told while every worker fails", async () => {
+    const world = await waiting("key");
+    await world.sql(
+      `update leasehold.workers set failing = '{"inbox": {"what": "claim", "reason": "no", "since": "2026-01-01"}}'`,
+    );
+    const { breaches } = await world.lh.audit();
+    expect(breaches).toMatchObject([
+      { rule: "unclaimed", rows: [{ detail: "in bucket 0: all workers of the queue fail" }] },
+    ]);
+  });
+
+  test("is not told while it is held up by a row of its key that runs or waits", async () => {
+    const world = await waiting("key");
+    for (const id of ["a", "b"]) await world.sql(idle(id, 90_000));
+    await world.sql(
+      "update leasehold.inbox set available_at = now() + interval '1 hour' where payload = '0'",
+    );
+    expect(await broken(world)).toEqual([]);
+  });
 });

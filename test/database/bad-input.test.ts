@@ -257,6 +257,9 @@ test("a queue opened with settings that disagree raises for each of them, and st
     { ring: "consistent" },
     { retentionMs: 0 },
     { dedupeWindowMs: 1_000 },
+    { maxAttempts: 9 },
+    { maxCrashes: 9 },
+    { kinds: { k: { maxAttempts: 9 } } },
   ];
   for (const other of others) {
     const opened = world.lh.queue("inbox", other);
@@ -264,5 +267,7 @@ test("a queue opened with settings that disagree raises for each of them, and st
     await expect(opened).rejects.toThrow(Object.keys(other)[0]!);
   }
   expect(await world.sql("select * from leasehold.queues")).toEqual(before);
-  expect((await world.lh.queue("inbox", { ...stored, maxAttempts: 9 })).settings.maxAttempts).toBe(9);
+  expect(
+    (await world.lh.queue("inbox", { ...stored, payloadLimitBytes: 9 })).settings.payloadLimitBytes,
+  ).toBe(9);
 });

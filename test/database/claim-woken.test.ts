@@ -181,7 +181,7 @@ test("many rows that commit late below a row which a woken claim took wait for i
   const inbox = await queueWith(world, ["first"], "key");
   expect(await woken(world)).toEqual(["first"]);
   await world.sql(
-    `insert into leasehold.inbox (kind, payload, partition_key, seq) select 'step', to_jsonb(n), '${key}', -n from generate_series(1, 60) n`,
+    `insert into leasehold.inbox (kind, payload, partition_key, max_attempts, seq) select 'step', to_jsonb(n), '${key}', 12, -n from generate_series(1, 60) n`,
   );
   expect(await inbox.claim({ workerId: "b", limit: 25 })).toEqual([]);
 });

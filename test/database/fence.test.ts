@@ -36,8 +36,8 @@ test("the rows of one claim share a token, and the fence lets an equal one throu
 test("a zombie is refused after a later row of its key ran", async () => {
   const clock = settableClock();
   const world = await setup({ clock });
-  const [here, there] = await openQueues(world, 2);
-  await here!.enqueueMany([1, 2].map((n) => ({ kind: "step", payload: n, ...order, maxAttempts: 1 })));
+  const [here, there] = await openQueues(world, 2, { order: "key", maxCrashes: 1 });
+  await here!.enqueueMany([1, 2].map((n) => ({ kind: "step", payload: n, ...order })));
   const [zombie] = await here!.claim({ workerId: "w1", limit: 1, leaseMs: 1_000 });
   clock.advance(1_000);
   const [later] = await there!.claim({ workerId: "w2" });

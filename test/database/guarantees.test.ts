@@ -336,8 +336,8 @@ describe("a row past its attempts is a dead letter", () => {
 
   test.each(["key", "none"] as const)("by lease expiry with order %s, and its key goes on", async (order) => {
     const clock = settableClock();
-    const [here, there] = await openQueues(await setup({ clock }), 2, { order });
-    const { id } = await here!.enqueue("k", 1, { partitionKey: "a", maxAttempts: 2 });
+    const [here, there] = await openQueues(await setup({ clock }), 2, { order, maxCrashes: 2 });
+    const { id } = await here!.enqueue("k", 1, { partitionKey: "a" });
     expect(await here!.claim({ workerId: "w1", leaseMs: 1_000 })).toMatchObject([{ id, attempt: 1 }]);
     clock.advance(1_000);
     expect(await there!.claim({ workerId: "w2" })).toEqual([]);
@@ -356,7 +356,8 @@ describe("a row past its attempts is a dead letter", () => {
 
   test.each(["retry", "discard"] as const)("parked, it holds its key until %s", async (verb) => {
     const clock = settableClock();
-    const [here, there] = await openQueues(await setup({ clock }), 2, { order: "key", onDeadLetter: "park" });
+    const options = { order: "key", onDeadLetter: "park", maxCrashes: 1 } as const;
+    const [here, there] = await openQueues(await setup({ clock }), 2, options);
     const rows = await here!.enqueueMany(steps(5, { maxAttempts: 1 }));
     const [failed] = await here!.claim({ workerId: "w1", limit: 1 });
     await here!.fail(failed!, new Error("smtp said no"));

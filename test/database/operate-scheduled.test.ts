@@ -40,7 +40,7 @@ test("a job for later draws a new place when it falls due: what was enqueued mea
   const world = await setup({ clock });
   const inbox = await world.queue();
   const { id } = await inbox.enqueue("step", "reminder", { ...key, delayMs: 10_000 });
-  const before = (await inbox.get(id))!.seq;
+  const before = BigInt((await inbox.get(id))!.seq);
   for (const payload of ["second", "third"]) await inbox.enqueue("step", payload, key);
   clock.advance(10_000);
   const jobs = await inbox.claim({ workerId: "w1" });

@@ -45,8 +45,35 @@ describe("a job in process", () => {
     const why = await inbox.why(id);
     expect(why).toMatchObject({ reason: "running", blockedBy: null, job: { id, status: "processing" } });
     expect(why.words).toBe(
-      `It is running on w1 since 2026-11-15T12:00:00.000Z, attempt 1, token ${job.fenceToken}, with a lease until 2026-11-15T12:00:30.000Z.`,
+      `It is claimed by w1 since 2026-11-15T12:00:00.000Z, attempt 1, token ${job.fenceToken}, with a lease until 2026-11-15T12:00:30.000Z, and is the first of its key there: it is running or about to start.`,
     );
+  });
+
+  test("claimed: it waits in its worker behind an earlier row of its key until that is settled", async () => {
+    const { inbox } = await open();
+    const [first, second] = await enqueueTwo(inbox);
+    await inbox.enqueue("other", 1, { partitionKey: "order:1" });
+    const jobs = await inbox.claim({ workerId: "w1", leaseMs: 30_000 });
+    expect(jobs).toHaveLength(3);
+    expect(await inbox.stats()).toMatchObject({ processing: 3, prefetched: 1 });
+    expect(await inbox.why(first)).toMatchObject({ reason: "running", blockedBy: null });
+    const why = await inbox.why(second);
+    expect(why).toMatchObject({ reason: "claimed", blockedBy: first, ahead: 1 });
+    expect(why.words).toContain("with a lease until 2026-11-15T12:00:30.000Z, and has not started");
+    expect(why.words).toContain(`behind step1 ${first} of its key`);
+    await inbox.complete(jobs.find((job) => job.id === first)!);
+    expect(await inbox.why(second)).toMatchObject({ reason: "running", blockedBy: null });
+    expect(await inbox.stats()).toMatchObject({ processing: 2, prefetched: 0 });
+  });
+
+  test("running, with order none: nobody can tell which of a worker's rows have started", async () => {
+    const { inbox } = await open({ order: "none" });
+    const [, second] = await enqueueTwo(inbox);
+    expect(await inbox.claim({ workerId: "w1" })).toHaveLength(2);
+    const why = await inbox.why(second);
+    expect(why).toMatchObject({ reason: "running", blockedBy: null });
+    expect(why.words).toContain("it is running or about to start");
+    expect(await inbox.stats()).toMatchObject({ processing: 2, prefetched: 0 });
   });
 
   test("lease_expired: the lease ran out and the next claim takes it over", async () => {
@@ -141,7 +168,7 @@ describe("blocked by another row of its key", () => {
     const why = await inbox.why(second);
     expect(why).toMatchObject({ reason: "blocked", blockedBy: first, ahead: 1 });
     expect(why.words).toBe(
-      `It waits behind 1 row(s) of its key ${key}: step1 ${first} is running on w1 until 2026-11-15T12:00:30.000Z.`,
+      `It waits behind 1 row(s) of its key ${key}: step1 ${first} is in process on w1 until 2026-11-15T12:00:30.000Z.`,
     );
   });
 
@@ -203,7 +230,7 @@ describe("a job that has ended", () => {
     await inbox.fail(await claimOne(inbox), deadLetter("no such customer"));
     const why = await inbox.why(id);
     expect(why.reason).toBe("parked");
-    expect(why.words).toContain("after 1 of 5 attempts: DeadLetter: no such customer. It holds its key");
+    expect(why.words).toContain("after 1 of 12 attempts: DeadLetter: no such customer. It holds its key");
   });
 
   test("completed: when, by whom, in which attempt", async () => {

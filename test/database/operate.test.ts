@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { binder } from "../../src/database/bind.js";
 import { discardJobs, redriveJobs } from "../../src/database/statements.generated.js";
@@ -45,6 +46,7 @@ test("stats count what is in the queue, and tell since when the oldest due job h
     scheduled: 1,
     pending: 3,
     processing: 2,
+    prefetched: 0,
     deadLetter: 1,
     due: 2,
     retrying: 1,
@@ -111,13 +113,9 @@ test("finished jobs are listed page by page as well", async () => {
 test("get finds a job by an id in capitals, in the queue and in the archive", async () => {
   const world = await setup();
   const inbox = await world.queue();
-  const { id } = await inbox.enqueue(
-    "step",
-    { a: 1 },
-    { headers: { trace: "1" }, priority: 3, maxAttempts: 2 },
-  );
+  const { id } = await inbox.enqueue("step", { a: 1 }, { headers: { trace: "1" }, maxAttempts: 2 });
   const record = await inbox.get(id.toUpperCase());
-  expect(record).toMatchObject({ id, queue: "inbox", headers: { trace: "1" }, priority: 3, maxAttempts: 2 });
+  expect(record).toMatchObject({ id, queue: "inbox", headers: { trace: "1" }, priority: 0, maxAttempts: 2 });
   const [job] = await inbox.claim({ workerId: "w1" });
   await inbox.complete(job!);
   const finished = await inbox.get(id);
@@ -249,10 +247,11 @@ test("a job that is claimed between the pick and the change is neither discarded
   const [job] = await inbox.claim({ workerId: "w1" });
   const bind = binder({ schema: world.schema, queue: "inbox" });
   const changes = [
-    bind(discardJobs, { ids: [id], reason: null, now: null }),
-    bind(redriveJobs, { ids: [id], now: null }),
+    bind(discardJobs, { ids: [id], reason: null, receipt: randomUUID(), now: null }),
+    bind(redriveJobs, { ids: [id], receipt: randomUUID(), now: null }),
   ];
-  for (const { text, values } of changes) expect(await world.sql(text, [...values])).toEqual([]);
+  for (const { text, values } of changes)
+    expect(await world.sql(text, [...values])).toEqual([{ changed: 0 }]);
   expect(await inbox.complete(job!)).toBe(true);
 });
 

@@ -55,19 +55,28 @@ describe("a run with an id", () => {
 });
 
 test("a stop waits for tasks under way, so that nobody else begins them meanwhile", async () => {
-  const stage = new Stage(await setup());
+  const world = await setup();
+  const held = gate();
+  const stage = new Stage(world);
   const a = await stage.enter("a");
   let atWork = 0;
   let most = 0;
   const task = async (): Promise<void> => {
     most = Math.max(most, ++atWork);
-    await sleep(500);
+    await held.passed;
     atWork--;
   };
   const first = a.supervisor.dispatchCold(["x"], task);
   await until("it has begun", () => atWork === 1);
   const b = await stage.enter("b");
-  await a.supervisor.stop();
+  let isStopped = false;
+  const stopping = a.supervisor.stop().then(() => {
+    isStopped = true;
+  });
+  for (let looks = 0; looks < 20; looks++) await world.sql("select 1");
+  expect(isStopped).toBe(false);
+  held.open();
+  await stopping;
   await until("b would", () => b.supervisor.owner("x") === "b");
   await b.supervisor.dispatchCold(["x"], task);
   await first;
@@ -82,7 +91,8 @@ test("the end of a tenant waits for tasks under its lease, and aborts their sign
   let hasBegun = false;
   const out = supervisor.fanOut(["x"], async (_, { signal }) => {
     hasBegun = true;
-    await sleep(400);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    await sleep(100);
     wasAborted = signal.aborted;
     isOver = true;
   });

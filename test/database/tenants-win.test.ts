@@ -126,7 +126,7 @@ describe("the lease of an owner", () => {
     const b = await started("b");
     const token = (await a.win("x"))!;
     const tries = async (): Promise<"won" | "refused"> => {
-      await b.record.register({ version: "1", running: 0, inHand: 0 }, "it lives");
+      await b.record.register({ version: "1", running: 0, inHand: 0, idleMs: {} }, "it lives");
       const lease = (await b.lease("x"))!;
       const won = await b.win("x", token);
       expect(won !== null).toBe(lease.isLost);
@@ -165,9 +165,9 @@ describe("the lease of an owner", () => {
   test("whose session was free for the grace can be won, and not before it is marked dead for it", async () => {
     const { world, time, a, tries } = await held(true);
     const freeSince = time.databaseNow();
+    await a.beat();
     await world.sql("update leasehold.workers set free_since = $1 where id = 'a'", [freeSince]);
     time.advance(graceMs - 1);
-    await a.beat();
     await world.sql("update leasehold.workers set status = 'dead' where id = 'a'");
     expect(await tries()).toBe("refused");
     time.advance(1);

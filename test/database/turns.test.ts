@@ -58,7 +58,7 @@ async function twoRows(world: World): Promise<bigint> {
 
 async function insertLate(world: World, seq: bigint): Promise<void> {
   await world.sql(
-    `insert into leasehold.inbox (kind, payload, partition_key, seq) values ('w', '"late"', 'k', $1)`,
+    `insert into leasehold.inbox (kind, payload, partition_key, max_attempts, seq) values ('w', '"late"', 'k', 12, $1)`,
     [(seq - 1n).toString()],
   );
 }

@@ -3,7 +3,10 @@ import { inject, onTestFinished, test } from "vitest";
 import { setup } from "../support/world.js";
 
 /** Every TypeScript block of the README and the docs runs, in order, against a database of its own. */
-const pages = ["README.md", "docs/operating.md", "docs/tenants.md", "docs/workers.md"];
+const pages = [
+  "README.md",
+  ...["connecting", "operating", "tenants", "transactions", "workers"].map((page) => `docs/${page}.md`),
+];
 const root = new URL("../../", import.meta.url);
 
 test.each(pages)("the examples in %s run", async (page) => {

@@ -69,4 +69,4 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-const PATIENCE = { timeout: 15_000, interval: 20 };
+const PATIENCE = { timeout: 60_000, interval: 20 };

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +17,22 @@ describe("a throw-away server", () => {
     expect(await ask(server.url, "show data_directory")).toBe(join(server.dataDirectory, "data"));
     expect(server.dataDirectory.startsWith(tmpdir())).toBe(true);
     expect(server.port).toBe(Number(new URL(server.url).port));
+  });
+
+  it("lets in nobody without its password, which only its account can read", async () => {
+    const server = await startForTest();
+    const stranger = new URL(server.url);
+    for (const password of ["", "postgres", "0".repeat(stranger.password.length)]) {
+      stranger.password = password;
+      await expect(ask(stranger.href, "select 1")).rejects.toThrow(/password/);
+    }
+    const another = await startForTest();
+    expect(new URL(another.url).password).not.toBe(new URL(server.url).password);
+    const openTo = (name: string): number => statSync(join(server.dataDirectory, name)).mode & 0o077;
+    expect([openTo("data"), openTo("data/leasehold-password")]).toEqual([0, 0]);
+    expect(await ask(server.url, "select string_agg(distinct auth_method, ',') from pg_hba_file_rules")).toBe(
+      "scram-sha-256",
+    );
   });
 
   it("leaves room for another one at the same time", async () => {

@@ -35,7 +35,7 @@ describe("the server ends with the process that started it", () => {
     await ask(report.url, "create table kept as select 42 as answer");
     child.kill("SIGKILL");
     await expect
-      .poll(() => existsSync(`${dataDirectory}/data/postmaster.pid`), { timeout: 15_000 })
+      .poll(() => existsSync(`${dataDirectory}/data/postmaster.pid`), { timeout: 60_000 })
       .toBe(false);
     const lines: string[] = [];
     const server = await startForTest({ dataDirectory, log: (line) => lines.push(line) });

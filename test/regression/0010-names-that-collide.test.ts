@@ -12,6 +12,8 @@ test("a queue name that is the name of an index of the library is refused", () =
     "dedupe_expiry",
     "receipts_expiry",
     "handled_age",
+    "fences_age",
+    "inbox_rest_age",
     "inbox_archive_id_idx",
     "inbox_archive_rest_id_idx",
   ];

@@ -5,14 +5,14 @@ import { setup, type World } from "../support/world.js";
 /** A claim of worker `slow` stops between its look at who is dead and its look at the rows. */
 async function gateBeforeTheRows(world: World): Promise<{ readonly pid: number; open(): Promise<void> }> {
   const signature =
-    "p_buckets int[], p_after text[], p_share int, p_limit int, p_worker text, p_known bigint[], p_dead text[], p_now timestamptz";
+    "p_buckets int[], p_after text[], p_share int, p_limit int, p_worker text, p_known bigint[], p_kinds text[], p_dead text[], p_now timestamptz";
   await world.sql("create table leasehold.gate ()");
   await world.sql("alter function leasehold.inbox_pick rename to inbox_pick_rows");
   await world.sql(`create function leasehold.inbox_pick(${signature})
-    returns table (bucket int, tid tid, id uuid, attempts int, crashes int, is_lost boolean) language plpgsql set lock_timeout = 0 as $$
+    returns table (bucket int, tid tid, id uuid, attempts int, crashes int, bytes int, is_lost boolean) language plpgsql set lock_timeout = 0 as $$
     begin
       if p_worker = 'slow' then perform 1 from leasehold.gate; end if;
-      return query select * from leasehold.inbox_pick_rows(p_buckets, p_after, p_share, p_limit, p_worker, p_known, p_dead, p_now);
+      return query select * from leasehold.inbox_pick_rows(p_buckets, p_after, p_share, p_limit, p_worker, p_known, p_kinds, p_dead, p_now);
     end $$`);
   const keeper = await openTransaction(world);
   await keeper.tx.query(`lock table ${world.schema}.gate in access exclusive mode`);

@@ -10,6 +10,8 @@ export interface BlackHoleProxy {
   readonly url: string;
   /** Connections that were taken and led nowhere, since the start. */
   readonly swallowed: () => number;
+  /** Connections that clients have not closed. */
+  readonly held: () => number;
   /** From now on every connection there is leads nowhere, for good, and so do new ones. */
   swallow(): void;
   /** New connections get through again; what was swallowed stays so. */
@@ -23,6 +25,8 @@ interface Pair {
   readonly client: Socket;
   readonly upstream: Socket | null;
   isSwallowed: boolean;
+  /** The client has closed its end; in the void nobody answers that. */
+  hasEnded: boolean;
 }
 
 export async function blackHoleProxy(databaseUrl: string): Promise<BlackHoleProxy> {
@@ -30,9 +34,14 @@ export async function blackHoleProxy(databaseUrl: string): Promise<BlackHoleProx
   const pairs = new Set<Pair>();
   let isHole = false;
   let swallowed = 0;
-  const server: Server = createServer((client) => {
-    const upstream = isHole ? null : connect(Number(target.port || 5432), target.hostname);
-    const pair: Pair = { client, upstream, isSwallowed: isHole };
+  const server: Server = createServer({ allowHalfOpen: true }, (client) => {
+    const to = { port: Number(target.port || 5432), host: target.hostname, allowHalfOpen: true };
+    const pair: Pair = {
+      client,
+      upstream: isHole ? null : connect(to),
+      isSwallowed: isHole,
+      hasEnded: false,
+    };
     if (isHole) swallowed++;
     pairs.add(pair);
     join(pair);
@@ -41,6 +50,7 @@ export async function blackHoleProxy(databaseUrl: string): Promise<BlackHoleProx
   return {
     url,
     swallowed: () => swallowed,
+    held: () => [...pairs].filter(({ hasEnded }) => !hasEnded).length,
     swallow: () => {
       isHole = true;
       for (const pair of pairs) {
@@ -69,10 +79,18 @@ function join(pair: Pair): void {
     from.on("data", (chunk: Buffer) => {
       if (!pair.isSwallowed) to?.write(chunk);
     });
+    from.on("end", () => {
+      if (!pair.isSwallowed) to?.end();
+    });
     from.on("close", () => {
       if (!pair.isSwallowed) to?.destroy();
     });
   };
+  for (const event of ["end", "close"]) {
+    client.on(event, () => {
+      pair.hasEnded = true;
+    });
+  }
   link(client, upstream);
   if (upstream !== null) link(upstream, client);
 }

@@ -14,6 +14,8 @@ export interface CuttingProxy {
    */
   arm(when: "before" | "after", marker: string): void;
   isArmed(): boolean;
+  /** Every connection there is ends with a TCP reset. */
+  reset(): void;
   close(): Promise<void>;
 }
 
@@ -60,6 +62,9 @@ export async function cuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
       armed = { when, marker };
     },
     isArmed: () => armed !== null,
+    reset: () => {
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
     close: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

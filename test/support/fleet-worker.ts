@@ -1,5 +1,6 @@
 import pg from "pg";
 import { connect, retryAfter, type Worker } from "../../src/index.js";
+import { heldClock } from "./held-clock.js";
 
 /**
  * A worker in a process of its own, for tests that kill, freeze and restart it. Tells its parent what it does over IPC, with the time of this
@@ -28,9 +29,14 @@ export interface FleetSettings {
   readonly drainLimitMs?: number;
   /** Believes that nobody else is alive, whatever the registry says: a ring of its own. */
   readonly seesOnlyItself?: boolean;
+  /** Idle polls and refreshes do not come by themselves (held-clock.ts) until the parent says otherwise; it is told whenever the worker is asleep. */
+  readonly isUnpolled?: boolean;
   /** Tell the parent of starts and ends; off where the load is high and only counts matter. */
   readonly tells?: boolean;
 }
+
+/** What the parent may say. */
+export type FleetOrder = "hold polls" | "release polls";
 
 export type FleetMessage =
   | { readonly is: "ready" }
@@ -54,6 +60,12 @@ process.on("disconnect", () => process.exit(0));
 
 const now = (): number => performance.timeOrigin + performance.now();
 const tell = (message: FleetMessage): void => void (process.connected && process.send?.(message));
+
+const clock = heldClock({
+  onAsleep: (isAsleep) => tell({ is: "event", name: isAsleep ? "asleep" : "awake", event: {}, at: now() }),
+});
+if (settings.isUnpolled !== true) clock.release();
+process.on("message", (order: FleetOrder) => (order === "hold polls" ? clock.hold() : clock.release()));
 
 /** A pool that leaves everybody else out of the list of members. */
 function lonelyPool(): pg.Pool {
@@ -79,6 +91,8 @@ const lh = await connect({
   ...(settings.seesOnlyItself === true ? { pool: lonelyPool() } : { url }),
   schema,
   workerId,
+  clock,
+  logger: false,
   ...(directUrl === undefined ? {} : { directUrl }),
   ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
   ...(ttlMs === undefined ? {} : { ttlMs }),

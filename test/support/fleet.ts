@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { FleetMessage, FleetSettings } from "./fleet-worker.js";
+import type { FleetMessage, FleetOrder, FleetSettings } from "./fleet-worker.js";
 import type { World } from "./world.js";
 
 export interface Told {
@@ -42,6 +42,9 @@ export interface Fleet {
   /** SIGTERM; resolves with the exit code. */
   drain(process: FleetProcess): Promise<number | null>;
   alive(): readonly FleetProcess[];
+  tell(process: FleetProcess, order: FleetOrder): void;
+  /** True when every live worker is asleep, since later than the time given. Only those on a held clock tell. */
+  isAsleep(since?: number): boolean;
 }
 
 export const now = (): number => performance.timeOrigin + performance.now();
@@ -93,6 +96,14 @@ export function openFleet(world: World, settings: Partial<FleetSettings> = {}): 
       return await one.exited;
     },
     alive: () => fleet.processes.filter((one) => one.endedAt === null),
+    tell: (one, order) => void one.child.send(order),
+    isAsleep: (since = 0) =>
+      fleet.alive().every(({ id }) => {
+        const isSleep = ({ worker, name }: ToldEvent) =>
+          worker === id && (name === "asleep" || name === "awake");
+        const last = fleet.events.findLast(isSleep);
+        return last?.name === "asleep" && last.at > since;
+      }),
   };
   onTestFinished(async () => {
     for (const one of fleet.processes) if (one.child.exitCode === null) one.child.kill("SIGKILL");

@@ -97,5 +97,5 @@ async function troubleAt(url: string): Promise<string | null> {
 
 const LINES_KEPT_MAX = 40;
 const READY_POLL_MS = 20;
-const READY_TIMEOUT_MS = 15_000;
+const READY_TIMEOUT_MS = 60_000;
 const ANSWER_TIMEOUT_MS = 2_000;

@@ -8,7 +8,7 @@ import { fastClock } from "./fast-clock.js";
 const [url = "", schema = "", workerId = "", start = "0"] = process.argv.slice(2);
 const slots = 8;
 
-const lh = await connect({ url, schema, clock: fastClock(50, Number(start)) });
+const lh = await connect({ url, schema, logger: false, clock: fastClock(50, Number(start)) });
 const inbox = await lh.queue("inbox");
 for (;;) {
   const jobs = await inbox.claim({ workerId, limit: 501, retries: slots, leaseMs: 20_000 });

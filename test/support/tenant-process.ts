@@ -43,7 +43,16 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 const { url, directUrl, schema, workerId, heartbeatMs, ttlMs, tickMs, startupMs = 500 } = settings;
 const direct = directUrl === undefined ? {} : { directUrl };
-const lh = await connect({ url, schema, workerId, heartbeatMs, ttlMs, connectionsMax: 3, ...direct });
+const lh = await connect({
+  url,
+  schema,
+  logger: false,
+  workerId,
+  heartbeatMs,
+  ttlMs,
+  connectionsMax: 3,
+  ...direct,
+});
 lh.on("worker:registered", ({ generation }) =>
   tell({ is: "event", name: "worker:registered", generation: String(generation), at: now() }),
 );

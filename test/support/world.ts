@@ -9,6 +9,7 @@ import {
   type QueueOptions,
 } from "../../src/index.js";
 import type { Clock } from "../../src/seams/clock.js";
+import type { HeldClock } from "./held-clock.js";
 
 /** A schema of its own for one test, on the real server, dropped afterwards. */
 export interface World {
@@ -29,17 +30,22 @@ let count = 0;
 /** On the server of the test run, or on another one. */
 export async function setup(options: ConnectOptions = {}, server?: string): Promise<World> {
   const url = server ?? inject("databaseUrl");
-  const schema = `t${process.pid}_${++count}_${Math.random().toString(36).slice(2, 8)}`;
+  const schema = options.schema ?? `t${process.pid}_${++count}_${Math.random().toString(36).slice(2, 8)}`;
   const admin = new pg.Pool({ connectionString: url, max: 2 });
   admin.on("error", () => {});
   const connections: Leasehold[] = [];
   const clients: pg.Client[] = [];
+  const clocks = new Set<Clock>();
   const open = async (more: ConnectOptions = {}): Promise<Leasehold> => {
-    const lh = await connect({ url, schema, ...options, ...more });
+    const all = { url, schema, logger: false as const, ...options, ...more };
+    if (all.clock !== undefined) clocks.add(all.clock);
+    const lh = await connect(all);
     connections.push(lh);
     return lh;
   };
   onTestFinished(async () => {
+    // A test that failed may have left a worker in a wait that is held.
+    for (const clock of clocks) (clock as Partial<HeldClock>).release?.();
     await Promise.all(connections.map((connection) => connection.close()));
     await Promise.all(clients.map((client) => client.end().catch(() => {})));
     await admin.query(`drop schema if exists ${schema} cascade`);

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { WorkingJob } from "../../src/index.js";
+import { hearingSessions } from "../support/heard-notices.js";
+import { withoutPolls } from "../support/held-clock.js";
 import { setup } from "../support/world.js";
 import { untilEmpty } from "./stored-jobs.js";
-import { countOf, gate, startWorker, until } from "./worker-world.js";
+import { countOf, gate, heard, startWorker, until } from "./worker-world.js";
 
 const rows = (count: number, keys: number) =>
   Array.from({ length: count }, (_, n) => ({ kind: "k", payload: n, partitionKey: `key-${n % keys}` }));
@@ -48,50 +50,48 @@ test("slow handlers hold back few rows besides those that run", async () => {
   expect(most).toBeLessThanOrEqual(14);
 });
 
-test("a line of slow rows goes on as soon as the row before is settled", async () => {
-  const world = await setup({ workerId: "a" });
+test("a line of slow rows goes on when the row before is settled, without a poll", async () => {
+  const { clock, ttlMs } = withoutPolls();
+  const world = await setup({ workerId: "a", clock, ttlMs });
   const inbox = await world.queue();
-  const gaps: number[] = [];
-  let endedAtMs: number | null = null;
-  const handle = async () => {
-    if (endedAtMs !== null) gaps.push(Math.round(performance.now() - endedAtMs));
-    await sleep(700);
-    endedAtMs = performance.now();
-  };
-  await startWorker(world.lh, { warm: () => sleep(400), k: handle });
+  const claimed = heard(world.lh, "jobs:claimed");
+  await startWorker(world.lh, { warm: () => sleep(400), k: () => sleep(300) });
   // From these it learns that rows are slow, and claims one of a key at a time.
   await inbox.enqueueMany(Array.from({ length: 24 }, () => ({ kind: "warm", payload: 0 })));
   await untilEmpty(world);
+  await until("it sleeps until its poll", () => clock.isAsleep());
   // A pause, so that they are not found by a wake for their bucket but by a look at all buckets, as after a start.
   await inbox.pause();
   await inbox.enqueueMany(rows(5, 1));
+  const before = claimed.length;
   await inbox.resume();
-  await untilEmpty(world, 45_000);
-  expect(gaps).toHaveLength(4);
-  expect(Math.max(...gaps), `gaps of ${gaps.join(", ")} ms`).toBeLessThan(700);
+  await untilEmpty(world);
+  expect(claimed.slice(before).map(({ count }) => count)).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("a row that is enqueued behind a running one of its key starts as soon as that is settled", async () => {
-  const world = await setup({ workerId: "a" });
+test("a row that is enqueued behind a running one of its key starts when that is settled, without a poll", async () => {
+  const { sessions, notices } = hearingSessions();
+  const { clock, ttlMs } = withoutPolls();
+  const world = await setup({ workerId: "a", clock, ttlMs, sessions });
   const inbox = await world.queue();
-  const starts: number[] = [];
+  const started: unknown[] = [];
   const first = gate();
   const handle = async (job: WorkingJob) => {
-    starts.push(performance.now());
+    started.push(job.payload);
     if (job.payload === 0) await first.passed;
   };
   // Before the start, so that no wake has named its bucket.
   await inbox.enqueueMany(rows(1, 1));
   await startWorker(world.lh, { k: handle });
-  await until("the first runs", () => starts.length === 1);
-  // Long enough for the looks that follow a find to be over.
-  await sleep(1_000);
+  await until("the first runs", () => started.length === 1);
+  await until("the looks that follow a find are over", () => clock.isAsleep());
+  const before = notices.length;
   await inbox.enqueue("k", 1, { partitionKey: "key-0" });
-  await sleep(700);
-  const openedAtMs = performance.now();
+  await until("it was told", () => notices.length > before);
+  await until("it has looked in vain", () => clock.isAsleep());
+  expect(started).toEqual([0]);
   first.open();
-  await until("the second runs", () => starts.length === 2);
-  expect(starts[1]! - openedAtMs).toBeLessThan(500);
+  await until("the second runs", () => started.length === 2);
 });
 
 test("fast handlers are never short of rows: the worker claims further ahead by itself", async () => {

@@ -1,5 +1,6 @@
 import { expect, inject, onTestFinished, test } from "vitest";
 import { cuttingProxy } from "../support/cutting-proxy.js";
+import { withoutPolls } from "../support/held-clock.js";
 import { setup, type World } from "../support/world.js";
 import { untilStatus } from "./stored-jobs.js";
 import { heard, startWorker, until } from "./worker-world.js";
@@ -8,22 +9,24 @@ import { heard, startWorker, until } from "./worker-world.js";
 async function endSession(world: World): Promise<void> {
   const end = `select pg_terminate_backend(l.pid) from pg_locks l, (select leasehold.session_lock('a') as key) k
     where l.locktype = 'advisory' and l.objsubid = 1 and (l.classid::bigint << 32) | l.objid::bigint = k.key`;
-  await until("its session is ended", async () => (await world.sql(end)).length > 0, 5_000);
+  await until("its session is ended", async () => (await world.sql(end)).length > 0);
 }
 
 test("a worker whose session is cut off registers again, and is woken as before", async () => {
-  const world = await setup({ workerId: "a" });
+  const { clock, ttlMs } = withoutPolls();
+  const world = await setup({ workerId: "a", clock, ttlMs });
   const inbox = await world.queue();
   const worker = await startWorker(world.lh, { k: () => {} });
   for (let round = 1; round <= 3; round++) {
     const opened = heard(world.lh, "session:opened");
     const lost = heard(world.lh, "session:lost");
     await endSession(world);
-    await until("the session is lost and opened again", () => lost.length > 0 && opened.length > 0, 10_000);
+    await until("the session is lost and opened again", () => lost.length > 0 && opened.length > 0);
     await until("it holds its lock again", async () => (await world.lh.workers())[0]?.hasSession === true);
-    expect((await world.lh.workers())[0]!.generation).toBeGreaterThan(BigInt(round));
+    expect((await world.lh.workers())[0]!.generation).toBeGreaterThan(round);
+    await until("it sleeps until its poll", () => clock.isAsleep());
     const { id } = await inbox.enqueue("k", round);
-    await untilStatus(world, id, "completed", 3_000);
+    await untilStatus(world, id, "completed");
   }
   expect(worker.state).toBe("working");
 });
@@ -52,7 +55,7 @@ test("a registration whose answer was lost does not make a worker give way to it
     expect(proxy.isArmed()).toBe(false);
   }
   const { id } = await inbox.enqueue("k", 1);
-  await untilStatus(world, id, "completed", 5_000);
+  await untilStatus(world, id, "completed");
   expect(worker.state).toBe("working");
   expect(proxy.cuts.after).toBe(8);
 });
@@ -60,11 +63,17 @@ test("a registration whose answer was lost does not make a worker give way to it
 test("a worker that stops right after a claim whose answer was lost does not pass for one that left with nothing in hand", async () => {
   const proxy = await cuttingProxy(inject("databaseUrl"));
   onTestFinished(() => proxy.close());
-  const world = await setup({ workerId: "a", url: proxy.url, directUrl: inject("databaseUrl") });
+  const { clock, ttlMs } = withoutPolls();
+  const world = await setup({
+    workerId: "a",
+    url: proxy.url,
+    directUrl: inject("databaseUrl"),
+    clock,
+    ttlMs,
+  });
   const inbox = await world.queue();
   const worker = await startWorker(world.lh, { k: () => {} });
-  const wishes = "select 1 from leasehold.workers where wake_wish ? 'inbox'";
-  await until("it wants to be woken", async () => (await world.sql(wishes)).length > 0);
+  await until("it sleeps until its poll", () => clock.isAsleep());
   let stopped: Promise<void> | null = null;
   world.lh.on("activity:failed", ({ activity }) => {
     if (activity === "claim") stopped ??= worker.stop();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { DrainedError, type WorkingJob } from "../../src/index.js";
+import { type HeldClock, withoutPolls } from "../support/held-clock.js";
 import { setup } from "../support/world.js";
 import { stored, untilEmpty } from "./stored-jobs.js";
 import { countOf, gate, heard, politely, startWorker, until } from "./worker-world.js";
@@ -47,11 +48,7 @@ for (const [order, keys] of [
     const worker = await startWorker(world.lh, { k: handle }, { concurrency: 2 });
     await until("more than what runs is in hand", () => started.length === 2 && worker.load.inHand > 2);
     const stopped = worker.stop();
-    await until(
-      "what was not started is back",
-      async () => (await countOf(world, "processing")) === 2,
-      5_000,
-    );
+    await until("what was not started is back", async () => (await countOf(world, "processing")) === 2);
     expect(worker.state).toBe("draining");
     held.open();
     await stopped;
@@ -75,17 +72,18 @@ for (const [order, keys] of [
 }
 
 test("the ring loses a draining worker at once, while its handlers still run", async () => {
-  const world = await setup({ workerId: "a" });
+  // Nobody looks at the ring again by himself: who sees it change was told.
+  const world = await setup({ workerId: "a", ...withoutPolls() });
   const inbox = await world.queue();
   const held = gate();
   const started = heard(world.lh, "job:started");
-  const b = await startWorker(await world.connect({ workerId: "b" }), { k: () => {} });
+  const b = await startWorker(await world.connect({ workerId: "b", ...withoutPolls() }), { k: () => {} });
   const a = await startWorker(world.lh, { k: () => held.passed });
-  await until("they share", () => b.load.owned < 360, 2_000);
+  await until("they share", () => b.load.owned < 360);
   await inbox.enqueueMany(rows(20, 20));
   await until("a runs something", () => started.length > 0);
   const stopped = a.stop();
-  await until("b has all buckets", () => b.load.owned === 360, 1_000);
+  await until("b has all buckets", () => b.load.owned === 360);
   expect((await world.lh.workers()).map(({ id, state }) => `${id} ${state}`)).toEqual([
     "a draining",
     "b alive",
@@ -96,27 +94,38 @@ test("the ring loses a draining worker at once, while its handlers still run", a
   await untilEmpty(world);
 });
 
+/** Neither is the length of any other wait of a worker. */
+const drainLimitMs = 40_000;
+const abortGraceMs = 20_000;
+
+/** True while somebody waits for up to so long on a clock on which that does not end. */
+function isHeld(clock: HeldClock, limitMs: number): boolean {
+  return clock.held().some((ms) => ms > limitMs * 0.9 && ms <= limitMs);
+}
+
 test("beyond drainLimitMs the signal aborts with DrainedError and the row goes back without using an attempt", async () => {
-  const world = await setup({ workerId: "a" });
+  const { clock, ttlMs } = withoutPolls();
+  const world = await setup({ workerId: "a", clock, ttlMs });
   const inbox = await world.queue();
   const reasons: unknown[] = [];
   const handle = async (job: WorkingJob) => {
     try {
-      await politely(job, 60_000);
+      await politely(job, 600_000);
     } catch (error) {
       reasons.push(job.signal.reason);
       throw error;
     }
   };
-  const worker = await startWorker(world.lh, { k: handle }, { drainLimitMs: 300, abortGraceMs: 20_000 });
+  // The grace is for handlers that ignore their signal; this one does not, and nobody waits for ten minutes here.
+  const worker = await startWorker(world.lh, { k: handle }, { drainLimitMs, abortGraceMs: 600_000 });
   const { id } = await inbox.enqueue("k", 1);
   await until("it runs", () => worker.load.running === 1);
   const failed = heard(world.lh, "job:failed");
-  const stoppingAtMs = performance.now();
-  await worker.stop();
-  const tookMs = performance.now() - stoppingAtMs;
-  expect(tookMs).toBeGreaterThanOrEqual(290);
-  expect(tookMs).toBeLessThan(5_000);
+  const stopped = worker.stop();
+  await until("it waits for what runs", () => isHeld(clock, drainLimitMs));
+  expect(reasons).toEqual([]);
+  clock.elapse(drainLimitMs);
+  await stopped;
   expect(reasons).toEqual([expect.any(DrainedError)]);
   expect(await stored(world, id)).toMatchObject({
     status: "pending",
@@ -129,23 +138,31 @@ test("beyond drainLimitMs the signal aborts with DrainedError and the row goes b
 });
 
 test("a handler that ignores the end of the drain loses its row after the grace, and can't complete it later", async () => {
-  const world = await setup({ workerId: "a" });
+  const { clock, ttlMs } = withoutPolls();
+  const world = await setup({ workerId: "a", clock, ttlMs });
   const inbox = await world.queue();
   const held = gate();
   const late: unknown[] = [];
+  const reasons: unknown[] = [];
   const handle = async (job: WorkingJob) => {
+    job.signal.addEventListener("abort", () => reasons.push(job.signal.reason));
     await held.passed;
     await job
       .transaction((tx) => tx.query("select 1"))
       .catch((error: { code: string }) => late.push(error.code));
   };
-  const worker = await startWorker(world.lh, { k: handle }, { drainLimitMs: 100, abortGraceMs: 300 });
+  const worker = await startWorker(world.lh, { k: handle }, { drainLimitMs, abortGraceMs });
   const { id } = await inbox.enqueue("k", 1);
   await until("it runs", () => worker.load.running === 1);
-  const stoppingAtMs = performance.now();
-  await worker.stop();
-  expect(performance.now() - stoppingAtMs).toBeGreaterThanOrEqual(390);
-  expect(performance.now() - stoppingAtMs).toBeLessThan(5_000);
+  const stopped = worker.stop();
+  await until("it waits for what runs", () => isHeld(clock, drainLimitMs));
+  expect(reasons).toEqual([]);
+  clock.elapse(drainLimitMs);
+  await until("it waits for the grace", () => isHeld(clock, abortGraceMs));
+  expect(reasons).toEqual([expect.any(DrainedError)]);
+  expect(await stored(world, id)).toMatchObject({ status: "processing", claimed_by: "a" });
+  clock.elapse(abortGraceMs);
+  await stopped;
   expect(await stored(world, id)).toMatchObject({ status: "pending", attempts: 0, claimed_by: null });
   held.open();
   await until("its transaction was refused", () => late.length === 1);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type Queue, retryAfter } from "../../src/index.js";
+import { withoutPolls } from "../support/held-clock.js";
 import { setup, type World } from "../support/world.js";
 import { countOf, gate, heard, startWorker, until } from "./worker-world.js";
 
@@ -12,12 +13,12 @@ const jobs = (kind: string, count: number) =>
     maxAttempts: 1_000,
   }));
 
-/** Keeps some hundred fresh rows waiting until the end of the test. */
+/** Keeps a hundred fresh rows waiting until the end of the test. */
 function keepBacklog(world: World, inbox: Queue): void {
   let isOver = false;
   const feed = async () => {
     while (!isOver) {
-      if ((await countOf(world, "pending")) < 300) await inbox.enqueueMany(jobs("fresh", 100));
+      if ((await countOf(world, "pending")) < 100) await inbox.enqueueMany(jobs("fresh", 100));
       await sleep(20);
     }
   };
@@ -28,28 +29,14 @@ function keepBacklog(world: World, inbox: Queue): void {
   });
 }
 
-/** False until `isDone`; fails when nothing was started for three seconds. */
-function everyThreeSeconds(started: readonly unknown[], isDone: () => boolean): () => boolean {
-  let seen = started.length;
-  let seenAtMs = performance.now();
-  return () => {
-    if (started.length !== seen) seenAtMs = performance.now();
-    seen = started.length;
-    if (performance.now() - seenAtMs > 3_000)
-      throw new Error(`Nothing was started for 3 s, after ${seen} starts, and there is work left.`);
-    return isDone();
-  };
-}
-
 for (const order of ["key", "none"] as const) {
   for (const concurrency of [1, 2, 8]) {
     test(`retries get their turn in a backlog without end (order ${order}, concurrency ${concurrency})`, async () => {
-      const world = await setup({ workerId: "a" });
+      const world = await setup({ workerId: "a", ...withoutPolls() });
       const inbox = await world.queue("inbox", { order });
-      await inbox.enqueueMany(jobs("fresh", 300));
+      await inbox.enqueueMany(jobs("fresh", 100));
       await inbox.enqueueMany(jobs("again", 5));
       const done: number[] = [];
-      const started = heard(world.lh, "job:started");
       await startWorker(
         world.lh,
         {
@@ -57,16 +44,12 @@ for (const order of ["key", "none"] as const) {
             if (job.attempt < 3) throw retryAfter(20);
             done.push(job.attempt);
           },
-          fresh: () => sleep(5),
+          fresh: () => sleep(1),
         },
         { concurrency },
       );
       keepBacklog(world, inbox);
-      await until(
-        "all retries are done",
-        everyThreeSeconds(started, () => done.length === 5),
-        40_000,
-      );
+      await until("all retries are done, without a poll", () => done.length === 5);
       expect(done).toEqual([3, 3, 3, 3, 3]);
     });
   }
@@ -74,7 +57,7 @@ for (const order of ["key", "none"] as const) {
 
 for (const concurrency of [1, 2, 8]) {
   test(`fresh rows get their turn among endless retries (concurrency ${concurrency})`, async () => {
-    const world = await setup({ workerId: "a" });
+    const world = await setup({ workerId: "a", ...withoutPolls() });
     const inbox = await world.queue();
     await inbox.enqueueMany(jobs("endless", 40));
     const started = heard(world.lh, "job:started");
@@ -83,16 +66,12 @@ for (const concurrency of [1, 2, 8]) {
       throw retryAfter(0);
     };
     await startWorker(world.lh, { endless, fresh: () => {} }, { concurrency });
-    await until(
-      "retries go round",
-      everyThreeSeconds(started, () => started.length > 100),
-    );
-    const before = started.length;
-    const fresh = new Set((await inbox.enqueueMany(jobs("fresh", 30))).map((answer) => answer.id));
-    const isDone = () => started.filter((event) => fresh.has(event.id)).length >= 30;
-    await until("fresh rows run", everyThreeSeconds(started, isDone), 40_000);
+    await until("retries go round, without a poll", () => started.length > 100);
+    await inbox.enqueueMany(jobs("fresh", 30));
+    const freshAt = (): number[] => started.flatMap(({ kind }, at) => (kind === "fresh" ? [at] : []));
+    await until("fresh rows run, without a poll", () => freshAt().length === 30);
     // Turn by turn there would be about 30 retries among them.
-    expect(started.length - before).toBeLessThan(600);
+    expect(freshAt().at(-1)! - freshAt()[0]!).toBeLessThan(600);
   });
 }
 
@@ -120,6 +99,6 @@ test("a row that has crashed its worker twice runs alone of its sort, and takes 
   await until("the brief ones are done", async () => (await inbox.stats()).pending === 5);
   // Fewer than a claim takes, so that it sees the other suspects too.
   await inbox.enqueueMany(jobs("fresh", 10));
-  await until("fresh rows fill the other slots", () => worker.load.running === 8, 5_000);
+  await until("fresh rows fill the other slots", () => worker.load.running === 8);
   expect(suspects).toBe(1);
 });

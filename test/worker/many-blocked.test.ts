@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { report } from "../support/figures.js";
 import { setup } from "../support/world.js";
 import { startWorker, until } from "./worker-world.js";
 
@@ -16,7 +17,7 @@ test("a retry that falls due is found among far more blocked keys than a pass vi
   const startedAt: number[] = [];
   const dueAt = Date.now() + 3_000;
   await startWorker(world.lh, { k: () => void startedAt.push(Date.now()), fresh: () => {} });
-  await until("all that are due have started", () => startedAt.length === 5, 20_000);
-  expect(Math.max(...startedAt) - dueAt).toBeLessThan(5_000);
+  await until("all that are due have started", () => startedAt.length === 5);
+  report("many blocked", { lateMs: Math.max(...startedAt) - dueAt }, { lateMs: 5_000 });
   expect(await inbox.stats()).toMatchObject({ pending: 10_000 });
-}, 60_000);
+});

@@ -7,14 +7,15 @@ import { setup, type World } from "../support/world.js";
 
 /**
  * A job that ends its worker's process on every attempt, in a fleet whose processes are started again as a supervisor would do. It is dead-lettered
- * when its attempts are used up, with their history, and takes none of the others with it.
+ * when its crashes are used up, with their history, and takes none of the others with it.
  */
 
 const others = 300;
 const keys = 60;
 /** Long enough that several of them are caught in each crash. */
 const workMs = 150;
-const maxAttempts = 5;
+/** The default of a queue. */
+const maxCrashes = 5;
 const poisonKey = "poison:0";
 /** What fleet-worker ends with when a payload says so. */
 const poisonCode = 7;
@@ -69,10 +70,10 @@ async function untilDeadLetter(world: World, limitMs: number): Promise<JobRecord
 
 /** Each attempt left an entry: of another worker, under a higher token, lost and not failed. */
 function expectHistory(dead: JobRecord): void {
-  expect(dead).toMatchObject({ attempts: maxAttempts, crashes: maxAttempts, claimedBy: null });
+  expect(dead).toMatchObject({ attempts: maxCrashes, crashes: maxCrashes, claimedBy: null });
   const { errors }: { readonly errors: readonly AttemptError[] } = dead;
   expect(errors.map((error) => error.attempt)).toEqual([1, 2, 3, 4, 5]);
-  expect(new Set(errors.map((error) => error.worker)).size).toBe(maxAttempts);
+  expect(new Set(errors.map((error) => error.worker)).size).toBe(maxCrashes);
   const tokens = errors.map((error) => BigInt(error.token));
   expect(tokens.every((token, i) => i === 0 || token > (tokens[i - 1] ?? 0n))).toBe(true);
   expect(new Set(errors.map((error) => error.message))).toEqual(
@@ -102,7 +103,7 @@ test.each(["key", "none"] as const)(
     const supervised = supervise(fleet, 40);
     await load.enqueue(keys, { workMs });
     const startedAt = now();
-    await inbox.enqueue("work", { n: 0, exit: true }, { partitionKey: poisonKey, maxAttempts });
+    await inbox.enqueue("work", { n: 0, exit: true }, { partitionKey: poisonKey, maxAttempts: 1 });
     const enqueued = enqueueOthers(load);
     const dead = await untilDeadLetter(world, 120_000);
     const deadAfterMs = Math.round(now() - startedAt);
@@ -111,7 +112,7 @@ test.each(["key", "none"] as const)(
     supervised.stop();
 
     expectHistory(dead);
-    expect(supervised.codes).toEqual(Array.from({ length: maxAttempts }, () => poisonCode));
+    expect(supervised.codes).toEqual(Array.from({ length: maxCrashes }, () => poisonCode));
     expect(await inbox.list({ status: "dead_letter" })).toHaveLength(1);
     const done = await archivedOthers(world);
     expect(new Set(done.map((one) => `${one.key} ${one.n}`)).size).toBe(load.enqueued);

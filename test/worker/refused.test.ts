@@ -34,7 +34,7 @@ test("an outcome that the database refuses for a while is written when it no lon
   await sleep(1_500);
   expect(await countOf(world, "processing")).toBe(1);
   await allow();
-  await untilStatus(world, id, "completed", 4_000);
+  await untilStatus(world, id, "completed");
   expect(runs).toEqual([id]);
 });
 
@@ -45,7 +45,7 @@ test("a stop that could not give its rows back leaves them to be taken over at o
   const worker = await startWorker(
     world.lh,
     { k: () => held.passed },
-    { concurrency: 1, drainLimitMs: 500, abortGraceMs: 100 },
+    { concurrency: 1, drainLimitMs: 500, abortGraceMs: 100, leaseMs: 600_000 },
   );
   const stopped = heard(world.lh, "worker:stopped");
   await inbox.enqueueMany(Array.from({ length: 10 }, (_, i) => ({ kind: "k", payload: i })));
@@ -57,7 +57,7 @@ test("a stop that could not give its rows back leaves them to be taken over at o
   expect(await countOf(world, "processing")).toBeGreaterThan(0);
   const second = await world.connect({ workerId: "b" });
   await startWorker(second, { k: () => {} });
-  await untilEmpty(world, 5_000);
+  await untilEmpty(world);
 });
 
 test("a handler that goes on after job.transaction, past its lease, does not keep its worker from claiming", async () => {
@@ -81,33 +81,31 @@ test("a handler that goes on after job.transaction, past its lease, does not kee
   await until("it has committed", () => isCommitted);
   await sleep(1_200);
   const { id } = await inbox.enqueue("k", 2, { partitionKey: "two" });
-  await untilStatus(world, id, "completed", 2_500);
+  await untilStatus(world, id, "completed");
 });
 
-test("stop() starts nothing more, however long housekeeping takes", async () => {
+test("stop() starts nothing more and hands back what waits, however long housekeeping takes", async () => {
   const world = await setup({ workerId: "a" });
   const inbox = await world.queue();
+  const held = gate();
   let started = 0;
-  const worker = await startWorker(
-    world.lh,
-    {
-      k: async () => {
-        started++;
-        await sleep(50);
-      },
-    },
-    { concurrency: 1, housekeepingMs: 100 },
-  );
-  await inbox.enqueueMany(Array.from({ length: 40 }, (_, i) => ({ kind: "k", payload: i })));
-  await until("it works", () => started > 2);
+  const handle = async () => {
+    if (++started === 3) await held.passed;
+  };
+  const worker = await startWorker(world.lh, { k: handle }, { concurrency: 1, housekeepingMs: 100 });
+  await inbox.enqueueMany(Array.from({ length: 20 }, (_, i) => ({ kind: "k", payload: i })));
+  await until("it works", () => started === 3);
   const client = await world.client();
   await client.query("begin");
   await client.query(`lock table ${world.schema}.dedupe in access exclusive mode`);
-  await sleep(400);
-  const before = started;
+  const waiting = "select 1 from pg_locks where relation = 'leasehold.dedupe'::regclass and not granted";
+  await until("housekeeping waits", async () => (await world.sql(waiting)).length > 0);
   const stopping = worker.stop();
-  await sleep(600);
-  expect(started - before).toBeLessThanOrEqual(1);
+  await until("the rest is handed back", async () => (await countOf(world, "processing")) === 1);
+  held.open();
+  await until("what ran is done", async () => (await countOf(world, "processing")) === 0);
+  expect(started).toBe(3);
+  expect(await countOf(world, "pending")).toBe(17);
   await client.query("rollback");
   await stopping;
 });

@@ -1,27 +1,30 @@
 import { expect, test } from "vitest";
+import { report } from "../support/figures.js";
 import { now, openFleet } from "../support/fleet.js";
 import { findingsOf, pausesOf, percentile } from "../support/history.js";
 import { isLong } from "../support/length.js";
 import { Load, untilDrained } from "../support/load.js";
 import { setup } from "../support/world.js";
+import { until } from "./worker-world.js";
 
-test("a rolling restart repeats nothing, loses nothing, keeps order, and pauses no key for long", async () => {
+test("a rolling restart repeats nothing, loses nothing, keeps order, and needs no poll to go on", async () => {
   const world = await setup();
   await world.queue();
-  const fleet = openFleet(world);
+  // Without polls, rows that are handed back run elsewhere only because somebody is told of them.
+  const fleet = openFleet(world, { isUnpolled: true, ttlMs: 600_000 });
   for (const id of ["w0", "w1", "w2", "w3"]) await fleet.add(id);
   const perSecond = isLong ? 1_000 : 400;
   const load = new Load(world, 200);
   load.start(perSecond, { workMs: 2 });
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const hasStarted = (id: string): boolean => fleet.told.some((one) => one.worker === id);
   const windows: { from: number; to: number }[] = [];
   for (let round = 0; round < (isLong ? 3 : 1); round++) {
     for (const old of fleet.alive()) {
+      await until("all work", () => fleet.alive().every((one) => hasStarted(one.id)));
       const from = now();
       expect(await fleet.drain(old)).toBe(0);
       await fleet.add(`${old.id}+`);
       windows.push({ from, to: now() + 500 });
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
   }
   await load.stop();
@@ -46,6 +49,5 @@ test("a rolling restart repeats nothing, loses nothing, keeps order, and pauses 
     worstPauseP99: percentile(worst, 0.99),
     max: Math.max(...worst),
   };
-  process.stdout.write(`rolling restart: ${JSON.stringify(figures)}\n`);
-  expect(figures.worstPauseP99).toBeLessThan(isLong ? 250 : 500);
+  report("rolling restart", figures, { worstPauseP99: 250 });
 }, 300_000);

@@ -26,14 +26,14 @@ export async function untilStatus(
   world: World,
   id: string,
   status: string,
-  limitMs = 15_000,
+  limitMs?: number,
 ): Promise<StoredJob> {
   await until(`job ${id} is ${status}`, async () => (await stored(world, id)).status === status, limitMs);
   return await stored(world, id);
 }
 
 /** Until nothing is left in the queue. */
-export async function untilEmpty(world: World, limitMs = 30_000): Promise<void> {
+export async function untilEmpty(world: World, limitMs?: number): Promise<void> {
   await until(
     "the queue is empty",
     async () => (await world.sql("select 1 from leasehold.inbox limit 1")).length === 0,

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { deadLetter, type Queue, type Worker } from "../../src/index.js";
+import { deadLetter, type Queue, type Worker, type WorkingJob } from "../../src/index.js";
+import { hearingSessions } from "../support/heard-notices.js";
+import { type HeldClock, withoutPolls } from "../support/held-clock.js";
 import { setup, type World } from "../support/world.js";
 import { untilStatus } from "./stored-jobs.js";
 import { gate, heard, startWorker, until } from "./worker-world.js";
@@ -17,82 +19,86 @@ interface Idle {
   readonly world: World;
   readonly inbox: Queue;
   readonly worker: Worker;
-  /** Of each payload, when its handler started. */
-  readonly startedAtMs: Map<unknown, number>;
+  readonly clock: HeldClock;
+  /** Payloads, in the order of their starts. */
+  readonly started: unknown[];
 }
 
-/** A worker that has looked often enough to sleep for its idle poll of two seconds. */
+/** A worker that sleeps until its idle poll, on a clock on which that never comes: what it starts, it was woken for. */
 async function idle(): Promise<Idle> {
-  const world = await setup({ workerId: "a" });
+  const held = withoutPolls();
+  const world = await setup({ workerId: "a", ...held });
   const inbox = await world.queue();
-  const startedAtMs = new Map<unknown, number>();
+  const started: unknown[] = [];
   const worker = await startWorker(world.lh, {
-    k: (job) => startedAtMs.set(job.payload, performance.now()),
+    k: (job) => void started.push(job.payload),
     fails: () => {
       throw deadLetter("no");
     },
   });
-  await asleep(world);
-  return { world, inbox, worker, startedAtMs };
+  const scene = { world, inbox, worker, started, clock: held.clock };
+  await asleep(scene);
+  return scene;
 }
 
-/** The looks at 0, 25, 100 and 400 ms are over; only a wake or the poll comes next. */
-async function asleep(world: World): Promise<void> {
+/** The looks at 0, 25, 100 and 400 ms are over; only a wake comes next. */
+async function asleep({ world, clock }: Pick<Idle, "world" | "clock">): Promise<void> {
   await until("the wish is said", async () => (await wish(world)) !== null);
-  await sleep(700);
+  await until("it sleeps until its poll", () => clock.isAsleep());
 }
 
-async function startOf({ startedAtMs }: Idle, payload: unknown): Promise<number> {
-  await until(`${payload} has started`, () => startedAtMs.has(payload), 5_000);
-  return startedAtMs.get(payload)!;
+async function untilStarted({ started }: Idle, payload: unknown): Promise<void> {
+  await until(`${payload} has started without a poll`, () => started.includes(payload));
 }
 
-/** Each of several tries is woken, so that a poll that happened to come does not pass for a wake. */
-const tries = 3;
-
-test("an idle worker wishes to be woken for all it owns, and an enqueue wakes it long before its poll", async () => {
+test("an idle worker wishes to be woken for all it owns, and an enqueue wakes it without a poll", async () => {
   const scene = await idle();
   expect(await wish(scene.world)).toBe("1".repeat(360));
-  for (let n = 0; n < tries; n++) {
-    await asleep(scene.world);
-    const sentAtMs = performance.now();
+  for (let n = 0; n < 3; n++) {
+    await asleep(scene);
     await scene.inbox.enqueue("k", n, { partitionKey: `key-${n}` });
-    expect((await startOf(scene, n)) - sentAtMs).toBeLessThan(300);
+    await untilStarted(scene, n);
   }
 });
 
 test("each of many rows in one call is found at once, wherever it is", async () => {
   const scene = await idle();
-  const sentAtMs = performance.now();
   await scene.inbox.enqueueMany(
     Array.from({ length: 100 }, (_, n) => ({ kind: "k", payload: n, partitionKey: `key-${n}` })),
   );
-  await until("all have started", () => scene.startedAtMs.size === 100, 5_000);
-  expect(Math.max(...scene.startedAtMs.values()) - sentAtMs).toBeLessThan(800);
+  await until("all have started without a poll", () => scene.started.length === 100);
 });
 
-test("a row for later starts close to its time", async () => {
+test("a row for later starts when it falls due, without a poll and not before", async () => {
   const scene = await idle();
-  for (let n = 0; n < tries; n++) {
-    await asleep(scene.world);
-    const sentAtMs = performance.now();
-    await scene.inbox.enqueue("k", n, { delayMs: 300 });
-    const tookMs = (await startOf(scene, n)) - sentAtMs;
-    expect(tookMs).toBeGreaterThanOrEqual(290);
-    expect(tookMs).toBeLessThan(650);
+  for (let n = 0; n < 3; n++) {
+    await asleep(scene);
+    const { id } = await scene.inbox.enqueue("k", n, { delayMs: 300 });
+    await untilStarted(scene, n);
+    await untilStatus(scene.world, id, "completed");
+    expect(await claimedInTime(scene.world)).toBe(n + 1);
   }
 });
 
+/** How many finished rows were claimed when they were due and not before, by the clock that counts. */
+async function claimedInTime(world: World): Promise<number> {
+  const [row] = await world.sql<{ n: number }>(
+    "select count(*)::int as n from leasehold.inbox_archive where claimed_at >= available_at",
+  );
+  return row?.n ?? 0;
+}
+
 test("a row in a user's transaction wakes when it commits, not before", async () => {
   const scene = await idle();
-  let committedAtMs = 0;
   await scene.world.lh.transaction(async (tx) => {
     await scene.inbox.enqueue("k", "in a transaction", { tx });
-    await sleep(300);
-    expect(scene.startedAtMs.size).toBe(0);
-    committedAtMs = performance.now();
+    // Another row makes it look, and what is not committed is not there.
+    await scene.inbox.enqueue("k", "beside it");
+    await untilStarted(scene, "beside it");
+    await asleep(scene);
+    expect(scene.started).toEqual(["beside it"]);
   });
-  expect((await startOf(scene, "in a transaction")) - committedAtMs).toBeLessThan(300);
+  await untilStarted(scene, "in a transaction");
 });
 
 test("a plain SQL enqueue wakes, with a key and without", async () => {
@@ -101,63 +107,61 @@ test("a plain SQL enqueue wakes, with a key and without", async () => {
     '{"kind": "k", "payload": "plain", "partition_key": "x"}',
     '{"kind": "k", "payload": "bare"}',
   ]) {
-    await asleep(scene.world);
-    const sentAtMs = performance.now();
+    await asleep(scene);
     await scene.world.sql("select * from leasehold.enqueue($1::jsonb)", [job]);
-    expect((await startOf(scene, JSON.parse(job).payload)) - sentAtMs).toBeLessThan(300);
+    await untilStarted(scene, JSON.parse(job).payload);
   }
 });
 
 test("an enqueue with an idempotency key wakes", async () => {
   const scene = await idle();
-  const sentAtMs = performance.now();
   await scene.inbox.enqueue("k", "once", { idempotencyKey: "once" });
-  expect((await startOf(scene, "once")) - sentAtMs).toBeLessThan(300);
+  await untilStarted(scene, "once");
 });
 
 test("a resumed queue and a redriven dead letter wake", async () => {
   const scene = await idle();
-  const { world, inbox } = scene;
+  const { world, inbox, clock } = scene;
   await inbox.pause();
   await inbox.enqueue("k", "paused");
-  await sleep(700);
-  expect(scene.startedAtMs.size).toBe(0);
-  const resumedAtMs = performance.now();
+  clock.elapse(2_000); // It polls, and finds nothing to claim in a queue that is paused.
+  await until("it has looked and sleeps again", () => clock.isAsleep());
+  expect(scene.started).toEqual([]);
   await inbox.resume();
-  expect((await startOf(scene, "paused")) - resumedAtMs).toBeLessThan(300);
+  await untilStarted(scene, "paused");
 
   const { id } = await inbox.enqueue("fails", 1);
   await untilStatus(world, id, "dead_letter");
-  await asleep(world);
+  await asleep(scene);
   const started = heard(world.lh, "job:started");
-  const redrivenAtMs = performance.now();
   await inbox.retry({ status: "dead_letter" });
-  await until("it has started again", () => started.some((event) => event.id === id), 5_000);
-  expect(performance.now() - redrivenAtMs).toBeLessThan(400);
+  await until("it has started again without a poll", () => started.some((event) => event.id === id));
 });
 
-test("a row that waits for its backoff starts close to its time, between the last look and the poll", async () => {
-  const world = await setup({ workerId: "a" });
+test("a row that waits for its backoff is tried when it falls due, without a poll and not before", async () => {
+  const held = withoutPolls();
+  const world = await setup({ workerId: "a", ...held });
   const inbox = await world.queue();
-  const startsAtMs: number[] = [];
-  const handle = () => {
-    startsAtMs.push(performance.now());
-    if (startsAtMs.length <= 5) throw new Error("no");
+  const early: boolean[] = [];
+  const handle = async ({ id, attempt }: WorkingJob) => {
+    const [row] = await world.sql<{ is_early: boolean }>(
+      "select attempts > 1 and claimed_at < available_at as is_early from leasehold.inbox where id = $1",
+      [id],
+    );
+    early.push(row!.is_early);
+    if (attempt <= 3) throw new Error("no");
   };
   await startWorker(world.lh, { k: { handle, retryDelayMs: () => 600 } });
-  await inbox.enqueue("k", 1, { maxAttempts: 6 });
-  await until("it was tried again", () => startsAtMs.length === 6, 15_000);
-  const waitsMs = startsAtMs.slice(1).map((startedAtMs, n) => startedAtMs - startsAtMs[n]!);
-  expect(Math.min(...waitsMs)).toBeGreaterThanOrEqual(590);
-  // A worker that does not know when the row falls due has it with a poll, most often 1 400 ms after the failure; a busy machine delays one try, not most of them.
-  expect(waitsMs.toSorted((a, b) => a - b)[2]).toBeLessThan(1_300);
+  await inbox.enqueue("k", 1, { maxAttempts: 4 });
+  await until("it was tried again without a poll", () => early.length === 4);
+  expect(early).toEqual([false, false, false, false]);
 });
 
 test("a busy worker takes its wish back, and says it again when it has run out of work", async () => {
   const world = await setup({ workerId: "a" });
   const inbox = await world.queue();
   await startWorker(world.lh, { k: () => sleep(2) }, { concurrency: 4 });
-  await asleep(world);
+  await until("the wish is said", async () => (await wish(world)) !== null);
   let isOver = false;
   const feed = async () => {
     for (let batch = 0; !isOver; batch++) {
@@ -171,10 +175,10 @@ test("a busy worker takes its wish back, and says it again when it has run out o
     }
   };
   const fed = feed();
-  await until("the wish is taken back", async () => (await wish(world)) === null, 10_000);
+  await until("the wish is taken back", async () => (await wish(world)) === null);
   isOver = true;
   await fed;
-  await until("the wish is said again", async () => (await wish(world)) !== null, 15_000);
+  await until("the wish is said again", async () => (await wish(world)) !== null);
 });
 
 test("rows of buckets that nobody wished for notify nobody", async () => {
@@ -212,7 +216,9 @@ test("rows of buckets that nobody wished for notify nobody", async () => {
 });
 
 test("a wake that comes while all slots are taken is not forgotten", async () => {
-  const world = await setup({ workerId: "a" });
+  const { sessions, notices } = hearingSessions();
+  const polls = withoutPolls();
+  const world = await setup({ workerId: "a", sessions, ...polls });
   const inbox = await world.queue();
   const held = gate();
   const started: unknown[] = [];
@@ -221,13 +227,13 @@ test("a wake that comes while all slots are taken is not forgotten", async () =>
     if (job.payload === "slow") await held.passed;
   };
   await startWorker(world.lh, { k: handle }, { concurrency: 1 });
+  await asleep({ world, clock: polls.clock });
   await inbox.enqueue("k", "slow");
   await until("the slot is taken", () => started.length === 1);
-  await sleep(700);
+  await asleep({ world, clock: polls.clock });
+  const before = notices.length;
   await inbox.enqueue("k", "next");
-  await sleep(300);
-  const openedAtMs = performance.now();
+  await until("it was told", () => notices.length > before);
   held.open();
-  await until("the next has started", () => started.length === 2, 5_000);
-  expect(performance.now() - openedAtMs).toBeLessThan(400);
+  await until("the next has started without a poll", () => started.length === 2);
 });

@@ -30,11 +30,14 @@ export async function startWorker(
   return worker;
 }
 
+/** How long a test waits for what has to come, however slow the machine is. No limit here says how soon something should happen. */
+const patienceMs = 50_000;
+
 /** Looks until it is so, and fails with `what` when it is not for too long. */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,
-  limitMs = 15_000,
+  limitMs: number = patienceMs,
 ): Promise<void> {
   const lateAtMs = performance.now() + limitMs;
   while (!(await isSo())) {

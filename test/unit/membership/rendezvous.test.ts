@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rendezvous, type Sharing, shareOut, stablePlaces } from "../../../src/membership/rendezvous.js";
+import { cpuGrowth } from "../../support/cpu-growth.js";
 
 const names = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, i) => `${prefix}${i}`);
@@ -143,19 +144,18 @@ describe("rendezvous hashing", () => {
     expect(rendezvous({ items: [], workers: ["a"], perWorkerMax: 1 }).size).toBe(0);
   });
 
-  test("shares out 10 000 tenants without holding up the process", () => {
-    const sharing: Sharing = {
-      items: names("tenant:", 10_000),
+  test("takes ten times as long for ten times as many tenants, not a hundred times", () => {
+    const sharing = (tenants: number): Sharing => ({
+      items: names("tenant:", tenants),
       workers: names("worker-host", 50),
-      perWorkerMax: 220,
-    };
-    expect(Math.min(...[1, 2, 3].map(() => cpuMs(() => rendezvous(sharing))))).toBeLessThan(250);
+      perWorkerMax: tenants / 50 + 20,
+    });
+    const [few, many] = [sharing(1_000), sharing(10_000)];
+    expect(
+      cpuGrowth(
+        () => rendezvous(few),
+        () => rendezvous(many),
+      ),
+    ).toBeLessThan(40);
   });
 });
-
-function cpuMs(run: () => unknown): number {
-  const start = process.cpuUsage();
-  run();
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / 1_000;
-}

@@ -9,6 +9,7 @@ import {
   type RingSettings,
   ringLimit,
 } from "../../../src/membership/ring.js";
+import { cpuGrowth } from "../../support/cpu-growth.js";
 
 const kinds = ["rendezvous", "consistent"] as const;
 
@@ -96,13 +97,9 @@ describe.each(kinds)("a %s ring", (ring) => {
     }
   });
 
-  test("takes little time of the processor", () => {
-    const fastest = (workers: number, buckets: number): number =>
-      Math.min(
-        ...[1, 2, 3, 4, 5].map(() => cpuMs(() => ringOf(names("worker-host", workers), ring, buckets))),
-      );
-    expect(fastest(32, 360)).toBeLessThan(20);
-    expect(fastest(50, 1_024)).toBeLessThan(100);
+  test("takes eight times as long for eight times as many buckets, not 64 times", () => {
+    const of50 = (buckets: number) => () => ringOf(names("worker-host", 50), ring, buckets);
+    expect(cpuGrowth(of50(128), of50(1_024))).toBeLessThan(30);
   });
 });
 
@@ -266,10 +263,3 @@ describe.each([
     expect(mean(moved)).toBeLessThanOrEqual(1.5);
   });
 });
-
-function cpuMs(run: () => unknown): number {
-  const start = process.cpuUsage();
-  run();
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / 1_000;
-}

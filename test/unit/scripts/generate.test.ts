@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { objectNames } from "../../../scripts/generate/object-names.js";
 import { parseMigrations } from "../../../scripts/generate/parse-migrations.js";
 import { type ParsedStatement, parseStatements } from "../../../scripts/generate/parse-statements.js";
 import { renderMigrations, renderStatements } from "../../../scripts/generate/render.js";
@@ -24,7 +25,7 @@ describe("a statement's parameters", () => {
     const { text, parameters } = statement(
       "select :b::text, :a::int, :b where x > coalesce(:now::timestamptz, now());",
     );
-    expect(text).toBe("select $1::text, $2::int, $1 where x > coalesce($3::timestamptz, now())");
+    expect(text).toBe("select $1::text, $2::int, $1 where x > coalesce($3::timestamptz, pg_catalog.now())");
     expect(parameters).toEqual([
       { name: "b", type: "string" },
       { name: "a", type: "number" },
@@ -242,6 +243,31 @@ export const sample: Statement<
     );
     expect(rendered).toContain(sql.replace("`", "\\`"));
     expect(rendered).toContain("  schema: `grant a;\n`,\n  queue: `grant b;\n`,\n");
+  });
+});
+
+describe("the names of what migrations create", () => {
+  const parsed = (sql: string) =>
+    parseMigrations([{ path: "sql/migrations/0001_a.sql", text: `--! scope: queue\n${sql}` }]);
+
+  it("are those of the code, apart for the schema and for a queue, without those of comments and literals", () => {
+    const sql = [
+      "create table if not exists leasehold.inbox (id int); create unique index inbox_ids on leasehold.inbox (id);",
+      "create or replace view leasehold.seen as select 1; create sequence leasehold.inbox_seq; -- create table leasehold.no (id int)",
+      "create or replace function leasehold.inbox_do() returns void language plpgsql as $$ begin create table leasehold.nor (a int); end $$;",
+      "create function leasehold.backoff() returns int language sql as 'select 1';",
+    ];
+    expect(objectNames(parsed(sql.join("\n")))).toEqual({
+      schema: { relations: ["seen"], functions: ["backoff"] },
+      queue: { relations: ["_ids", "_seq"], functions: ["_do"] },
+    });
+  });
+
+  it("leave room for a queue's name of 48 characters", () => {
+    expect(() => objectNames(parsed("create table leasehold.inbox_a_long_ending (id int);"))).not.toThrow();
+    expect(() => objectNames(parsed("create table leasehold.inbox_a_longer_ending (id int);"))).toThrow(
+      /shorten it by 1/,
+    );
   });
 });
 

@@ -253,6 +253,15 @@ describe("broken histories", () => {
       ),
     ).toEqual(["bounded attempts"]);
     expect(
+      objections((h) =>
+        h
+          .enqueue("1", "k", { maxAttempts: 1 })
+          .claim("1", "a#1", 1n)
+          .move("1", "a#1", { status: "pending", worker: null, leaseExpiresAtMs: null, crashes: 1 })
+          .work("1", "a#1", 2n),
+      ),
+    ).toEqual([]);
+    expect(
       objections((h) => h.enqueue("1").start("1", "a#1", 9n).end("1", "a#1", 9n).work("1", "a#1", 1n)),
     ).toEqual(["bounded attempts"]);
     expect(
@@ -286,7 +295,25 @@ describe("broken histories", () => {
         .move("1", "b#1", { status: "pending", worker: null, leaseExpiresAtMs: null, token: 0n, ...change });
     expect(objections((h) => lost({})(h).work("1", "b#1", 2n))).toEqual([]);
     expect(objections((h) => lost({ attempts: 0 })(h).work("1", "b#1", 2n))).toEqual(["bounded attempts"]);
-    expect(objections(lost({ status: "dead_letter", isFinished: true }))).toEqual(["bounded attempts"]);
+    expect(objections(lost({ status: "dead_letter", isFinished: true, crashes: 1 }))).toEqual([
+      "bounded attempts",
+    ]);
+    const twice = (change: Partial<RowState>) => (h: HistoryBuilder) =>
+      lost({ crashes: 1 })(h)
+        .claim("1", "b#1", 2n)
+        .start("1", "b#1", 2n)
+        .fault("b#1", "gone", "killed")
+        .tick(500)
+        .move("1", "c#1", {
+          status: "pending",
+          worker: null,
+          leaseExpiresAtMs: null,
+          token: 0n,
+          crashes: 2,
+          ...change,
+        });
+    expect(objections(twice({ status: "dead_letter", isFinished: true }))).toEqual([]);
+    expect(objections((h) => twice({})(h).work("1", "c#1", 3n))).toEqual(["bounded attempts"]);
   });
 
   test("a claim before its time", () => {

@@ -7,6 +7,7 @@ const settings: HistorySettings = {
   onDeadLetter: "continue",
   keepsArchive: true,
   buckets: 2,
+  maxCrashes: 2,
   ownedWithinMs: 1_000,
   raceMs: 0,
 };
@@ -17,6 +18,7 @@ const blank: RowState = {
   worker: null,
   token: 0n,
   attempts: 0,
+  crashes: 0,
   maxAttempts: 3,
   leaseExpiresAtMs: null,
   availableAtMs: 0,

@@ -9,6 +9,7 @@ const settings: TenantHistorySettings = {
   tickMs: 500,
   soonMs: 300,
   lateMs: 2_000,
+  shareMs: null,
 };
 
 /** Writes histories of one tenant. */

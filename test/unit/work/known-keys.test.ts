@@ -5,7 +5,7 @@ import { KnownKeys } from "../../../src/work/known-keys.js";
 const filled = (count: number): KnownKeys => {
   const known = new KnownKeys();
   for (let i = 0; i < count; i++)
-    known.remember({ key: `key-${i}`, bucket: i % 10, floor: BigInt(i), turn: 7n }, 0);
+    known.remember({ key: `key-${i}`, bucket: i % 10, floor: BigInt(i), doneTo: BigInt(i), turn: 7n }, 0);
   return known;
 };
 
@@ -48,22 +48,22 @@ test("once walking is dear it gets a tenth of the time", () => {
 test("keys are asked for in the order in which they were left, and no more than wanted", () => {
   const known = filled(250);
   worn(known, 0);
-  known.remember({ key: "key-0", bucket: 0, floor: 99n, turn: 7n }, 0);
+  known.remember({ key: "key-0", bucket: 0, floor: 99n, doneTo: 99n, turn: 7n }, 0);
   const first = known.next(1, 200);
   expect(first).toHaveLength(200);
-  expect(first[0]).toEqual({ key: "key-1", bucket: 1, floor: 1n, turn: 7n });
-  expect(known.of(["key-0"])).toEqual([{ key: "key-0", bucket: 0, floor: 99n, turn: 7n }]);
+  expect(first[0]).toEqual({ key: "key-1", bucket: 1, floor: 1n, doneTo: 1n, turn: 7n });
+  expect(known.of(["key-0"])).toEqual([{ key: "key-0", bucket: 0, floor: 99n, doneTo: 99n, turn: 7n }]);
 });
 
 test("a key that has had nothing for a while is left to the walk", () => {
   const known = filled(20);
   worn(known, 0);
   known.missed(known.next(1, 1_000), defaults.knownIdleMs - 1);
-  known.remember({ key: "key-3", bucket: 3, floor: 9n, turn: 7n }, defaults.knownIdleMs);
+  known.remember({ key: "key-3", bucket: 3, floor: 9n, doneTo: 9n, turn: 7n }, defaults.knownIdleMs);
   worn(known, defaults.knownIdleMs);
   known.missed(known.of(Array.from({ length: 20 }, (_, i) => `key-${i}`)), defaults.knownIdleMs);
   expect(known.of(Array.from({ length: 20 }, (_, i) => `key-${i}`))).toEqual([
-    { key: "key-3", bucket: 3, floor: 9n, turn: 7n },
+    { key: "key-3", bucket: 3, floor: 9n, doneTo: 9n, turn: 7n },
   ]);
 });
 
@@ -74,7 +74,7 @@ test("a key may be forgotten, and the oldest is when there are too many", () => 
   expect(known.next(1, 1_000)).toHaveLength(99);
   expect(known.of(["key-0", "key-1"]).map(({ key }) => key)).toEqual(["key-1"]);
   for (let i = 0; i <= defaults.knownKeysMax; i++)
-    known.remember({ key: `other-${i}`, bucket: 0, floor: 0n, turn: 7n }, 0);
+    known.remember({ key: `other-${i}`, bucket: 0, floor: 0n, doneTo: 0n, turn: 7n }, 0);
   expect(known.of(["key-1", "other-0", `other-${defaults.knownKeysMax}`])).toHaveLength(1);
 });
 

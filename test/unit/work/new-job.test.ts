@@ -5,7 +5,7 @@ import { type NewJobInput, newJob } from "../../../src/work/new-job.js";
 import { qualified } from "../../../src/work/queue-settings.js";
 
 const id = "01a1e0d8-3bb3-7000-9dbc-43846d925fe2";
-const settings = qualified("inbox", "leasehold", { maxAttempts: 7, payloadLimitBytes: 5_000 });
+const settings = qualified("inbox", "leasehold", { order: "none", payloadLimitBytes: 5_000 });
 
 function make(input: Partial<NewJobInput>): {
   fields: Record<string, unknown>;
@@ -18,11 +18,10 @@ function make(input: Partial<NewJobInput>): {
   return { fields: JSON.parse(job.json) as Record<string, unknown>, warned };
 }
 
-test("a job with nothing but kind and payload gets the queue's attempts and no key", () => {
+test("a job with nothing but kind and payload leaves its attempts to the database and has no key", () => {
   expect(make({ payload: { order: 9182 } }).fields).toEqual({
     id,
     kind: "receipt.send",
-    max_attempts: 7,
     payload: { order: 9182 },
   });
 });

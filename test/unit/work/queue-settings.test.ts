@@ -19,9 +19,12 @@ test("a queue without options has the defaults and can't be changed", () => {
     preferRegions: [],
     excludeRegions: [],
     retentionMs: 604_800_000,
+    deadLetterRetentionMs: 2_592_000_000,
     dedupeWindowMs: 604_800_000,
+    maxAttempts: 12,
+    maxCrashes: 5,
+    kinds: {},
     payloadLimitBytes: 65_536,
-    maxAttempts: 5,
   });
   expect(Object.isFrozen(make({}))).toBe(true);
 });
@@ -34,6 +37,7 @@ describe("an option outside of its range is refused by name", () => {
     ["dedupeWindowMs", 1_000, 315_360_000_000],
     ["payloadLimitBytes", 2, 16_777_216],
     ["maxAttempts", 1, 1_000],
+    ["maxCrashes", 1, 1_000],
   ];
 
   test.each(ranges)("%s from %d to %d", (option, min, max) => {
@@ -57,6 +61,28 @@ describe("an option outside of its range is refused by name", () => {
   });
 });
 
+test("policies of kinds are checked by kind and name", () => {
+  const wrong: readonly [option: string, kinds: unknown][] = [
+    ["kinds", null],
+    ["kinds", []],
+    ["kinds", 5],
+    ["kinds", Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`k${n}`, {}]))],
+    ['kinds["k"]', { k: 5 }],
+    ['kinds["k"]', { k: null }],
+    ["maxAttempts of k", { k: { maxAttempts: 0 } }],
+    ["maxCrashes of k", { k: { maxCrashes: 1_001 } }],
+    ["maxCrash", { k: { maxCrash: 1 } }],
+  ];
+  for (const [option, kinds] of wrong)
+    expect(() => make({ kinds } as unknown as QueueOptions)).toThrow(refused(option));
+  for (const kind of ["", "x".repeat(257), "a\u0000"])
+    expect(() => make({ kinds: { [kind]: {} } })).toThrow(
+      expect.objectContaining({ code: "LH_INVALID_KEY" }),
+    );
+  const { kinds } = make({ kinds: { b: { maxAttempts: 3 }, a: { maxCrashes: 2 } } });
+  expect(JSON.stringify(kinds)).toBe('{"a":{"maxCrashes":2},"b":{"maxAttempts":3}}');
+});
+
 test("order none has neither a strict order nor keys to park", () => {
   expect(() => make({ order: "none", strict: true })).toThrow(refused("strict"));
   expect(() => make({ order: "none", onDeadLetter: "park" })).toThrow(refused("onDeadLetter"));
@@ -64,19 +90,31 @@ test("order none has neither a strict order nor keys to park", () => {
 });
 
 describe("a stored queue", () => {
-  const {
-    payloadLimitBytes: _limit,
-    maxAttempts: _attempts,
-    ...stored
-  } = make({ buckets: 12, ring: "consistent" });
-
-  test("is taken as it is where nothing else is asked for", () => {
-    expect(agreed(stored, {})).toEqual({ ...stored, payloadLimitBytes: 65_536, maxAttempts: 5 });
+  const { payloadLimitBytes: _limit, ...stored } = make({
+    buckets: 12,
+    ring: "consistent",
+    kinds: { b: { maxCrashes: 1, maxAttempts: 2 }, a: {} },
   });
 
-  test("agrees with its own settings, and takes the limits of this process", () => {
-    const options: QueueOptions = { order: "key", buckets: 12, payloadLimitBytes: 100, maxAttempts: 2 };
-    expect(agreed(stored, options)).toMatchObject({ buckets: 12, payloadLimitBytes: 100, maxAttempts: 2 });
+  test("is taken as it is where nothing else is asked for", () => {
+    expect(agreed(stored, {})).toEqual({ ...stored, payloadLimitBytes: 65_536 });
+  });
+
+  test("agrees with its own settings, and takes the limit of this process", () => {
+    const kinds = { a: {}, b: { maxAttempts: 2, maxCrashes: 1 } };
+    const options: QueueOptions = {
+      order: "key",
+      buckets: 12,
+      payloadLimitBytes: 100,
+      maxAttempts: 12,
+      kinds,
+    };
+    expect(agreed(stored, options)).toMatchObject({
+      buckets: 12,
+      payloadLimitBytes: 100,
+      maxAttempts: 12,
+      kinds,
+    });
   });
 
   test("names every option that disagrees, with both values", () => {
@@ -84,6 +122,9 @@ describe("a stored queue", () => {
     expect(() => agreed(stored, options)).toThrow(QueueMismatchError);
     expect(() => agreed(stored, options)).toThrow(
       /order is "key", you asked for "none"; buckets is 12, you asked for 360; ring .*; retentionMs is 604800000, you asked for 0/,
+    );
+    expect(() => agreed(stored, { maxAttempts: 5, maxCrashes: 2, kinds: {} })).toThrow(
+      /maxAttempts is 12, you asked for 5; maxCrashes is 5, you asked for 2; kinds is .*"maxCrashes":1.*, you asked for {}/,
     );
   });
 });

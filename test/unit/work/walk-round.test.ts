@@ -6,6 +6,8 @@ import { WalkRound } from "../../../src/work/walk-round.js";
 const pass = (stops: readonly (readonly [number, boolean])[], dueInMs: number | null = null): ClaimPass => ({
   jobs: [],
   retriesLeft: 0,
+  bytes: 0,
+  isCut: false,
   busyElsewhere: 0,
   dueInMs,
   stops: new Map(stops),
