@@ -1,6 +1,9 @@
 import { percentile } from "../bench/percentile.js";
-import type { Entry, EntryOf, Handled, Move } from "../simulation/entries.js";
+import type { Entry, Handled, Move } from "../simulation/entries.js";
 import type { History } from "../simulation/history.js";
+import { type Recovery, recoveriesOf } from "./recoveries.js";
+
+const slowestMax = 20;
 
 /** What a run comes to, in numbers. Pure. */
 export interface Figures {
@@ -18,6 +21,8 @@ export interface Figures {
     readonly max: number;
     readonly count: number;
   };
+  /** The longest of these, with what each of them waited for. */
+  readonly slowest: readonly Recovery[];
   /** From when nothing stood before a job to its start, first attempts only. */
   readonly waitMs: { readonly p50: number; readonly p99: number };
   readonly perSecond: readonly Second[];
@@ -33,7 +38,8 @@ export function figuresOf({ entries }: History): Figures {
   const seconds = Math.ceil(((entries.at(-1)?.atMs ?? fromMs) - fromMs) / 1_000);
   const completions = entries.filter((entry): entry is Move => entry.is === "moved" && entry.to === null);
   const waits = waitsOf(entries);
-  const recoveries = recoveriesOf(entries);
+  const slowest = [...recoveriesOf(entries)].sort((a, b) => b.ms - a.ms);
+  const recoveries = slowest.map(({ ms }) => ms);
   const starts = entries.filter((entry): entry is Handled => entry.is === "started");
   const outcomes = outcomesOf(entries);
   const seen = new Set<string>();
@@ -49,6 +55,7 @@ export function figuresOf({ entries }: History): Figures {
     starts: starts.length,
     repeated,
     takenOver: entries.filter(isTakeover).length,
+    slowest: slowest.slice(0, slowestMax),
     recoveryMs: {
       p50: roundedMs(recoveries, 0.5),
       p99: roundedMs(recoveries, 0.99),
@@ -115,30 +122,6 @@ function waitsOf(entries: readonly Entry[]): readonly Wait[] {
     }
   }
   return waits;
-}
-
-function recoveriesOf(entries: readonly Entry[]): readonly number[] {
-  const inHand = new Map<string, string>();
-  const orphaned = new Map<string, number>();
-  const recoveries: number[] = [];
-  for (const entry of entries) {
-    if (entry.is === "moved") {
-      if (entry.to?.status === "processing" && entry.from?.status !== "processing")
-        inHand.set(entry.id, entry.by);
-      else if (entry.to?.status !== "processing") inHand.delete(entry.id);
-    } else if (isDeath(entry)) {
-      for (const [id, process] of inHand) if (process === entry.process) orphaned.set(id, entry.atMs);
-    } else if (entry.is === "started") {
-      const sinceMs = orphaned.get(entry.id);
-      orphaned.delete(entry.id);
-      if (sinceMs !== undefined) recoveries.push(entry.atMs - sinceMs);
-    }
-  }
-  return recoveries;
-}
-
-function isDeath(entry: Entry): entry is EntryOf<"fault"> {
-  return entry.is === "fault" && entry.state === "gone" && entry.what === "killed";
 }
 
 function roundedMs(values: readonly number[], share: number): number {

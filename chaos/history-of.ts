@@ -5,7 +5,7 @@ import type { Entry } from "../simulation/entries.js";
 import type { History } from "../simulation/history.js";
 import { defaults } from "../src/index.js";
 import { readJournal } from "./journal.js";
-import { buckets, schema, ttlMs } from "./settings.js";
+import { buckets, maxCrashes, schema, ttlMs } from "./settings.js";
 
 /** A claim that takes over from a dead worker, beside the registration with which that one comes back. */
 const raceMs = 1_000;
@@ -21,7 +21,15 @@ export async function historyOf(url: string, journals: readonly string[]): Promi
   entries.sort((a, b) => a.atMs - b.atMs);
   const ownedWithinMs = ttlMs + defaults.ringRefreshMs + slackMs;
   return {
-    settings: { order: "key", onDeadLetter: "continue", keepsArchive: true, buckets, ownedWithinMs, raceMs },
+    settings: {
+      order: "key",
+      onDeadLetter: "continue",
+      keepsArchive: true,
+      buckets,
+      maxCrashes,
+      ownedWithinMs,
+      raceMs,
+    },
     entries,
   };
 }

@@ -9,8 +9,8 @@ const task = JSON.parse(process.argv[2] ?? "{}") as ProducerTask;
 process.on("disconnect", () => process.exit(0));
 
 const journal = new Journal(task.journal);
-const lh = await connect({ url: task.url, schema });
-const queue = await lh.queue<{ work: ChaosJob }>(queueName, { maxAttempts });
+const lh = await connect({ url: task.url, schema, logger: false });
+const queue = await lh.queue<{ work: ChaosJob }>(queueName);
 let isOver = false;
 process.on("message", () => {
   isOver = true;
@@ -27,7 +27,7 @@ async function produce(dice: Dice): Promise<void> {
       effect: dice.pick(["none", "once", "fenced"] as const),
     };
     try {
-      const { id } = await queue.enqueue("work", payload, { partitionKey: key });
+      const { id } = await queue.enqueue("work", payload, { partitionKey: key, maxAttempts });
       journal.note({ is: "acknowledged", id, key });
     } catch {
       // It may be there or not; nobody was promised anything.

@@ -1,5 +1,6 @@
 import type { Violation } from "../simulation/history.js";
 import type { Figures } from "./figures.js";
+import type { Recovery } from "./recoveries.js";
 
 export interface ReportParts {
   readonly seed: number;
@@ -34,5 +35,19 @@ ${figures.seconds} s on PostgreSQL ${server}, ${total} faults, **${violations.le
 | fault | times |
 |---|---|
 ${rows.join("\n")}
+
+## The slowest recoveries
+
+| job | ms | waited for | meanwhile |
+|---|---|---|---|
+${figures.slowest.map(recoveryRow).join("\n")}
 ${broken.length === 0 ? "" : `\n## Violations\n\n${broken.join("\n")}\n`}`;
+}
+
+function recoveryRow({ id, key, ms, causes, backoffMs, faults }: Recovery): string {
+  const waits = [...causes]
+    .sort(([, one], [, other]) => other - one)
+    .map(([cause, waited]) => `${cause} ${Math.round(waited)}`);
+  const backoff = backoffMs > 0 ? `, longest backoff ${Math.round(backoffMs)}` : "";
+  return `| ${id} of ${key} | ${Math.round(ms)} | ${waits.join(", ")}${backoff} | ${faults.join(", ")} |`;
 }

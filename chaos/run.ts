@@ -12,6 +12,8 @@ import { historyOf } from "./history-of.js";
 import { Journal } from "./journal.js";
 import { Nemesis } from "./nemesis.js";
 import { type ChaosOptions, chaosOptions, help } from "./options.js";
+import { recoveriesOf } from "./recoveries.js";
+import { lateRecoveries } from "./recovery-bound.js";
 import { report } from "./report.js";
 import type { ProducerTask } from "./settings.js";
 import { prepare, stopProducers, untilDone } from "./stage.js";
@@ -90,7 +92,8 @@ async function judge(
 ): Promise<number> {
   const history = await historyOf(ran.server.url, ran.journals);
   const crashes = ran.fleet.crashes.map((message) => ({ checker: "processes live", message, about: [] }));
-  const violations = [...violationsOf(history), ...crashes];
+  const late = lateRecoveries(recoveriesOf(history.entries));
+  const violations = [...violationsOf(history), ...late, ...crashes];
   const figures = figuresOf(history);
   const parts = {
     seed: options.seed,

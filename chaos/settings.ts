@@ -7,6 +7,8 @@ export const ttlMs = 4_000;
 export const leaseMs = 5_000;
 export const keysCount = 64;
 export const maxAttempts = 20;
+/** Faults are so frequent here that a job which harms nobody meets several. */
+export const maxCrashes = 20;
 
 /** What a handler is told to do. */
 export interface ChaosJob {

@@ -4,15 +4,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { recorderSql } from "../simulation/engine/recorder.js";
 import { connect } from "../src/index.js";
-import { buckets, queueName, schema } from "./settings.js";
+import { buckets, maxCrashes, queueName, schema } from "./settings.js";
 
 const endMsMax = 180_000;
 
 /** Makes the queue, strict so that the order of commits is the order of the line, and the triggers that record what becomes of its rows. */
 export async function prepare(url: string): Promise<void> {
-  const lh = await connect({ url, schema });
+  const lh = await connect({ url, schema, logger: false });
   await lh.migrate();
-  await lh.queue(queueName, { order: "key", buckets, strict: true });
+  await lh.queue(queueName, { order: "key", buckets, strict: true, maxCrashes });
   await lh.close();
   const client = new pg.Client({ connectionString: url });
   await client.connect();

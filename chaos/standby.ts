@@ -12,11 +12,12 @@ export async function startStandby(
   streamFrom: string,
 ): Promise<PostgresServer> {
   await copyData(primary, dataDirectory);
-  const { hostname, port } = new URL(streamFrom);
+  const { hostname, port, password } = new URL(streamFrom);
+  const from = `host=${hostname} port=${port} user=postgres password=${password} application_name=standby`;
   const standby = await startPostgres({
     dataDirectory,
     durable: true,
-    settings: { primary_conninfo: `host=${hostname} port=${port} user=postgres application_name=standby` },
+    settings: { primary_conninfo: from },
   });
   await untilStreaming(primary.url);
   return standby;

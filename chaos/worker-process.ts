@@ -29,6 +29,7 @@ const lh = await connect({
   pool,
   directUrl: task.sessionUrl,
   schema,
+  logger: false,
   workerId: task.workerId,
   heartbeatMs,
   ttlMs,

@@ -69,21 +69,21 @@ export const safeguardsInSql: readonly Safeguard[] = [
   {
     name: "the bucket lock of a claim",
     file: claimCall,
-    from: "where case when b.bucket = any(v_asked) then pg_try_advisory_xact_lock(v_class, b.bucket) else false end;",
-    to: "where b.bucket = any(v_asked);",
+    from: "where case when b.bucket = any(asked) then pg_try_advisory_xact_lock(v_class, b.bucket) else false end;",
+    to: "where b.bucket = any(asked);",
     caughtBy: { tests: ["test/contention"] },
   },
   {
     name: "a row in process in the window keeps its key from being claimed",
     file: claim,
-    from: "    elsif h.status <> 'pending' or h.is_busy then",
-    to: "    elsif h.status <> 'pending' then",
+    from: "    elsif h.status <> 'pending' or h.is_busy or",
+    to: "    elsif h.status <> 'pending' or",
     caughtBy: { tests: ["test/contention/traps.test.ts", "test/database/strict-order.test.ts"] },
   },
   {
     name: "a key waits with its head",
     file: claim,
-    from: "        where not (w.status = 'pending' and w.available_at > p_now)  -- a key waits with its head, whatever is behind\n          and j.in_line",
+    from: "        where (w.status = 'pending' and w.available_at > p_now) is not true  -- a key waits with its head, whatever is behind\n          and j.in_line",
     to: "        where j.in_line",
     caughtBy: { tests: ["test/database", "test/contention"] },
   },
@@ -118,9 +118,28 @@ export const safeguardsInSql: readonly Safeguard[] = [
   {
     name: "a row that crashed its last worker is a dead letter",
     file: "sql/migrations/0003_queue.sql",
-    from: "p.pays and j.attempts >= j.max_attempts as dies",
+    from: "p.pays and j.crashes + 1 >= coalesce((v_kinds -> j.kind ->> 'maxCrashes')::int, v_max_crashes) as dies",
     to: "false as dies",
-    caughtBy: { tests: ["test/contention/poison.test.ts", "test/database"] },
+    caughtBy: {
+      tests: [
+        "test/contention/poison.test.ts",
+        "test/regression/0080-errors-and-crashes-are-counted-apart.test.ts",
+      ],
+    },
+  },
+  {
+    name: "a crash uses up no attempt of a job",
+    file: settle,
+    from: "(w.outcome = 'retry' and j.attempts - j.crashes >= j.max_attempts) as dies",
+    to: "(w.outcome = 'retry' and j.attempts >= j.max_attempts) as dies",
+    caughtBy: { tests: ["test/regression/0080-errors-and-crashes-are-counted-apart.test.ts"] },
+  },
+  {
+    name: "a plain insert gets the attempts of its kind or queue",
+    file: "sql/migrations/0004_enqueue.sql",
+    from: "(v_queue.kinds -> new.kind ->> 'maxAttempts')::int, v_queue.max_attempts",
+    to: "5",
+    caughtBy: { tests: ["test/regression/0081-a-queue-stores-its-policy.test.ts"] },
   },
   {
     name: "a takeover tests again what it has locked",

@@ -3,7 +3,10 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { safeguardsAtTheEdges } from "./at-the-edges.js";
+import { safeguardsInAdapters } from "./in-adapters.js";
 import { safeguardsInCode } from "./in-code.js";
+import { safeguardsInOperate } from "./in-operate.js";
 import { safeguardsInSql } from "./in-sql.js";
 import { safeguardsInTenants } from "./in-tenants.js";
 import { mutated } from "./mutated.js";
@@ -23,7 +26,14 @@ Takes out one safeguard at a time, in a copy of this tree, and runs the tests or
 
 Example: npm run safeguards -- --only token`;
 
-const all: readonly Safeguard[] = [...safeguardsInSql, ...safeguardsInCode, ...safeguardsInTenants];
+const all: readonly Safeguard[] = [
+  ...safeguardsInSql,
+  ...safeguardsInCode,
+  ...safeguardsInAdapters,
+  ...safeguardsAtTheEdges,
+  ...safeguardsInTenants,
+  ...safeguardsInOperate,
+];
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const limitMs = 600_000;
 

@@ -15,6 +15,8 @@ export interface RowState {
   readonly worker: string | null;
   readonly token: bigint;
   readonly attempts: number;
+  /** How many of the attempts ended with the loss of the worker or the lease. */
+  readonly crashes: number;
   readonly maxAttempts: number;
   readonly leaseExpiresAtMs: number | null;
   /** Not to be claimed before. */

@@ -5,6 +5,7 @@ export interface HistorySettings {
   readonly onDeadLetter: "continue" | "park";
   readonly keepsArchive: boolean;
   readonly buckets: number;
+  readonly maxCrashes: number;
   /** How long a bucket may be without a healthy owner while somebody healthy could own it. */
   readonly ownedWithinMs: number;
   /** Statements that run at the same time are written down in either order, this far apart at most. None in the simulation, where one runs at a time. */

@@ -5,6 +5,8 @@ export interface RunOptions {
   readonly steps: number;
   /** How long a fleet of tenant supervisors is simulated, in virtual time; null for workers on queues. */
   readonly tenantMinutes: number | null;
+  /** Workers are half ill now and then. */
+  readonly isGrey: boolean;
   /** Each seed is run so often, and every run must have the same trace. */
   readonly times: number;
   readonly processes: number;
@@ -21,6 +23,7 @@ happened. The same seed does the same again.
   --count N         so many seeds (100)
   --from N          the first of them (1)
   --steps N         statements of a seed, at least (300)
+  --grey            also makes workers half ill: their claims, settles or renewals fail while all else works
   --tenants         a fleet of tenant supervisors instead of workers on a queue
   --minutes N       with --tenants: how long, in virtual time (30)
   --times N         run each seed so often and compare the traces (1)
@@ -44,6 +47,7 @@ export function runOptions(args: readonly string[]): RunOptions | null {
       from: text,
       steps: text,
       minutes: text,
+      grey: { type: "boolean" },
       tenants: { type: "boolean" },
       times: text,
       processes: text,
@@ -63,6 +67,7 @@ export function runOptions(args: readonly string[]): RunOptions | null {
     seeds,
     steps: number("steps", values.steps, 300),
     tenantMinutes: values.tenants === true ? number("minutes", values.minutes, 30) : null,
+    isGrey: values.grey === true,
     times: number("times", values.times, 1),
     processes: Math.min(seeds.length, number("processes", values.processes, 2)),
     isJson: values.json === true,
@@ -71,10 +76,13 @@ export function runOptions(args: readonly string[]): RunOptions | null {
 }
 
 /** The options that run a seed again. */
-export function againOptions(seed: number, options: Pick<RunOptions, "steps" | "tenantMinutes">): string {
-  const { steps, tenantMinutes } = options;
+export function againOptions(
+  seed: number,
+  options: Pick<RunOptions, "steps" | "tenantMinutes" | "isGrey">,
+): string {
+  const { steps, tenantMinutes, isGrey } = options;
   return tenantMinutes === null
-    ? `--seed ${seed} --steps ${steps}`
+    ? `${isGrey ? "--grey " : ""}--seed ${seed} --steps ${steps}`
     : `--tenants --seed ${seed} --minutes ${tenantMinutes}`;
 }
 

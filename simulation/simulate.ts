@@ -1,5 +1,6 @@
 import { defaults } from "../src/settings.js";
 import { Fleet } from "./actors/fleet.js";
+import { GreyFailures } from "./actors/grey.js";
 import { Nemesis } from "./actors/nemesis.js";
 import { Operator } from "./actors/operator.js";
 import { type Plan, planOf } from "./actors/plan.js";
@@ -14,6 +15,8 @@ import { World } from "./world/world.js";
 export interface SimulateOptions {
   /** Statements at least; faults end when two thirds of them have run. */
   readonly steps: number;
+  /** Workers are half ill now and then, beside everything else. */
+  readonly isGrey?: boolean;
 }
 
 export interface Simulated {
@@ -36,7 +39,8 @@ const endMsMax = 900_000;
 const happeningsMax = 200_000;
 
 /** Runs one seed from an empty queue to the end, and looks at what happened. */
-export async function simulate(engine: Engine, seed: number, { steps }: SimulateOptions): Promise<Simulated> {
+export async function simulate(engine: Engine, seed: number, options: SimulateOptions): Promise<Simulated> {
+  const { steps, isGrey = false } = options;
   const dice = new Dice(seed).fork("simulation");
   const plan = planOf(seed, dice.fork("plan"));
   await engine.reset(plan.variant);
@@ -50,11 +54,13 @@ export async function simulate(engine: Engine, seed: number, { steps }: Simulate
     return new Producer(world, plan, { fleet, name, dice: dice.fork(name) });
   });
   for (const id of ["a", "b", "c", "d"].slice(0, plan.workers)) fleet.startWorker(id);
-  for (const actor of [...producers, operator, nemesis]) actor.start();
+  const grey = new GreyFailures(world, { fleet, dice: dice.fork("grey") });
+  for (const actor of [...producers, operator, nemesis, ...(isGrey ? [grey] : [])]) actor.start();
   const isChaosOver = (): boolean =>
     world.trace.statements >= (steps * 2) / 3 && producers.every((one) => one.isDone);
   let happenings = await run(world, fleet, () => isChaosOver());
   nemesis.calmDown();
+  grey.calmDown();
   operator.calmDown();
   happenings += await run(world, fleet, await ending(world, steps));
   nemesis.end();
@@ -62,7 +68,7 @@ export async function simulate(engine: Engine, seed: number, { steps }: Simulate
   happenings += await run(world, fleet, () => fleet.workers.length === 0);
   world.schedule.clear();
   const violations = [...violationsOf(historyOf(world, plan)), ...stuck(happenings)];
-  return summaryOf({ seed, world, plan, violations, faults: nemesis.faults });
+  return summaryOf({ seed, world, plan, violations, faults: nemesis.faults + grey.faults });
 }
 
 /** Lets things happen until it is time, or until too many have. */
@@ -92,13 +98,14 @@ async function ending(world: World, steps: number): Promise<() => boolean> {
 }
 
 function historyOf(world: World, plan: Plan): History {
-  const { order, onDeadLetter = "continue", retentionMs, buckets = 0 } = plan.variant.options;
+  const { order, onDeadLetter = "continue", retentionMs, buckets = 0, maxCrashes } = plan.variant.options;
   const ownedWithinMs = plan.ttlMs + defaults.ringRefreshMs + 4_000 + plan.weather.slowMsMax * 2;
   const settings = {
     order,
     onDeadLetter,
     keepsArchive: retentionMs !== 0,
     buckets,
+    maxCrashes,
     ownedWithinMs,
     raceMs: 0,
   };

@@ -26,7 +26,7 @@ export const crowd: Acts["crowd"] = async (context, { workers }) => {
     return forGood;
   };
   for (let i = 0; i < workers; i++) {
-    const lh = await connect({ url: context.url, schema, workerId: `crowd-${i}` });
+    const lh = await connect({ url: context.url, schema, logger: false, workerId: `crowd-${i}` });
     const options = { concurrency: Number(settings.concurrency), handlesSignals: false };
     await lh.worker(queueName, { work }, options).start();
   }

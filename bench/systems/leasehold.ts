@@ -53,7 +53,7 @@ function kind(kept: { readonly retentionMs: number }): Omit<SystemKind, "id" | "
     },
     open: async (url, variant) => {
       // Given here, so that what the environment says plays no part.
-      const lh = await connect({ url, schema, workerId: `bench-${process.pid}` });
+      const lh = await connect({ url, schema, logger: false, workerId: `bench-${process.pid}` });
       return new LeaseholdSystem(lh, variant);
     },
   };

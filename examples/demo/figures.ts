@@ -33,6 +33,7 @@ const nothing: QueueStats = {
   scheduled: 0,
   pending: 0,
   processing: 0,
+  prefetched: 0,
   deadLetter: 0,
   due: 0,
   retrying: 0,

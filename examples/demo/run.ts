@@ -44,7 +44,7 @@ export class Demo {
 
   /** Prepares the database; nothing moves before start(). */
   static async prepare(place: { url: string; words: string }): Promise<Demo> {
-    const lh = await connect({ url: place.url, schema: leaseholdSchema, connectionsMax: 4 });
+    const lh = await connect({ logger: false, url: place.url, schema: leaseholdSchema, connectionsMax: 4 });
     try {
       await lh.migrate();
       await refuseCompany(lh);

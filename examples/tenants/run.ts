@@ -83,7 +83,7 @@ async function show(
   { tenants, workers, tickMs }: ExampleOptions,
   { url, screen, signal }: { url: string; screen: Screen; signal: AbortSignal },
 ): Promise<Outcome> {
-  const lh = await connect({ url, schema: "leasehold", connectionsMax: 2 });
+  const lh = await connect({ logger: false, url, schema: "leasehold", connectionsMax: 2 });
   const witness = new Witness(tenantNames(tenants));
   const fleet = new Fleet({ url, tenants, tickMs }, witness);
   const fromMs = nowMs();

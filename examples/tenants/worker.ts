@@ -13,7 +13,7 @@ const lastWordsMs = 5_000;
 
 async function main(): Promise<void> {
   const hot = tenantNames(Number(process.argv[2]));
-  const lh = await connect({ connectionsMax: 3 });
+  const lh = await connect({ logger: false, connectionsMax: 3 });
   // When the example itself is gone its database goes too, so there is a limit to the waiting.
   process.on("disconnect", () => {
     setTimeout(() => process.exit(1), lastWordsMs).unref();

@@ -71,12 +71,24 @@ export class Operator {
   async #evict(): Promise<void> {
     const { workers } = this.#fleet;
     if (workers.length === 0) return;
-    const { workerId, process } = this.#dice.pick(workers);
-    this.#world.hit(process.name, "evicted");
+    const { workerId } = this.#dice.pick(workers);
+    // It concerns every process of the id when it arrives, and it may be long on its way.
+    const hit = new Set<string>();
+    const hitAll = (): void => {
+      for (const one of this.#fleet.workers) {
+        if (one.workerId !== workerId || hit.has(one.process.name)) continue;
+        hit.add(one.process.name);
+        this.#world.hit(one.process.name, "evicted");
+      }
+    };
+    hitAll();
     try {
       await this.#member.lh.evict(workerId);
     } finally {
-      this.#world.schedule.after(this.#plan.ttlMs * 2, () => this.#world.healed(process.name, "evicted"));
+      hitAll();
+      this.#world.schedule.after(this.#plan.ttlMs * 2, () => {
+        for (const name of hit) this.#world.healed(name, "evicted");
+      });
     }
   }
 

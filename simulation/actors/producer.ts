@@ -49,7 +49,7 @@ export class Producer {
   async #open(): Promise<Queue> {
     for (;;) {
       try {
-        return await this.#member.lh.queue(queueName, { maxAttempts: this.#plan.maxAttempts });
+        return await this.#member.lh.queue(queueName);
       } catch {
         await this.#member.clock.sleep(500);
       }
@@ -61,6 +61,7 @@ export class Producer {
     const jobs = Array.from({ length: count }, () => ({
       kind: "work",
       payload: jobOf(dice),
+      maxAttempts: this.#plan.maxAttempts,
       partitionKey: `k${dice.whole(1, this.#plan.keys)}`,
       ...(dice.chance(0.15) ? { delayMs: dice.whole(1, 1_500) } : {}),
       ...(dice.chance(0.2) ? { idempotencyKey: `once-${dice.whole(1, 8)}` } : {}),

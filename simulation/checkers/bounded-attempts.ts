@@ -3,11 +3,11 @@ import type { Checker, Violation } from "../history.js";
 import { isClaim } from "./line-state.js";
 
 /**
- * Attempts are what they say: no row has more than it may have, a dead letter that nobody asked for has used them all, each start of a handler has a claim of its own, each
- * completion a start, and an attempt that was started is not taken back by anybody but its holder.
+ * Attempts are what they say: no row has more errors or crashes than it may have, a dead letter that nobody asked for has used up its crashes, each start of a handler has a
+ * claim of its own, each completion a start, and an attempt that was started is not taken back by anybody but its holder.
  */
-export const boundedAttempts: Checker = ({ entries }) => {
-  const book: Book = { holders: new Map(), starts: new Set() };
+export const boundedAttempts: Checker = ({ entries, settings: { maxCrashes } }) => {
+  const book: Book = { maxCrashes, holders: new Map(), starts: new Set() };
   const violations: Violation[] = [];
   const complain = (about: readonly string[], message: string): void =>
     void violations.push({ checker: "bounded attempts", message, about });
@@ -28,6 +28,7 @@ export const boundedAttempts: Checker = ({ entries }) => {
 };
 
 interface Book {
+  readonly maxCrashes: number;
   /** By row and token: who claimed it. */
   readonly holders: Map<string, string>;
   readonly starts: Set<string>;
@@ -38,9 +39,11 @@ function wrongStart({ id, token }: Pick<Handled, "id" | "token">, { holders, sta
   return starts.has(`${id} ${token}`) ? "for the second time" : null;
 }
 
-function wrongWith({ id, by, from, to }: Move, { holders, starts }: Book): string | null {
-  if (to !== null && to.attempts > to.maxAttempts)
-    return `it is at attempt ${to.attempts} of ${to.maxAttempts}`;
+function wrongWith({ id, by, from, to }: Move, { maxCrashes, holders, starts }: Book): string | null {
+  if (to !== null && to.attempts - to.crashes > to.maxAttempts)
+    return `it is at attempt ${to.attempts} after ${to.crashes} crashes, and may have ${to.maxAttempts} errors`;
+  if (to !== null && to.status !== "dead_letter" && to.crashes >= maxCrashes)
+    return `it lives after ${to.crashes} crashes of ${maxCrashes}`;
   if (from?.status !== "processing") return null;
   const attempt = `${id} ${from.token}`;
   if (to === null)
@@ -48,7 +51,7 @@ function wrongWith({ id, by, from, to }: Move, { holders, starts }: Book): strin
   const isForeign = holders.get(attempt) !== by;
   if (isForeign && to.attempts < from.attempts && starts.has(attempt))
     return "an attempt that was started was taken back";
-  if (isForeign && to.status === "dead_letter" && from.attempts < from.maxAttempts)
-    return `it died at attempt ${from.attempts} of ${from.maxAttempts}, and its holder had not said so`;
+  if (isForeign && to.status === "dead_letter" && from.crashes + 1 < maxCrashes)
+    return `it died of crash ${from.crashes + 1} of ${maxCrashes}, and its holder had not said so`;
   return null;
 }

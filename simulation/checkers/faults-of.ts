@@ -1,7 +1,10 @@
 import type { EntryOf } from "../entries.js";
 
-/** A call that goes badly is something that happened to a process, and no reason not to be well. */
-const passing = "bad weather";
+/**
+ * A call that goes badly is something that happened to a process, and no reason not to be well. A worker whose settles or renewals fail keeps its buckets until it has noticed, which takes rows; one whose claims fail is not
+ * well, and has to give them up.
+ */
+const passing: readonly string[] = ["bad weather", "settles fail", "completions fail", "renewals fail"];
 
 /** Who is well, as the faults are read one after another. A fault of "*" hits everybody. */
 export class FaultsOf {
@@ -19,7 +22,7 @@ export class FaultsOf {
   }
 
   isWell(process: string): boolean {
-    return this.#open(process, [passing]) === 0 && this.#open("*", [passing]) === 0;
+    return this.#open(process, passing) === 0 && this.#open("*", passing) === 0;
   }
 
   /** Nothing is wrong with anybody who is not gone, not even with a call. */

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { connect } from "../../src/index.js";
 import type { Query } from "../../src/seams/database.js";
+import { defaults } from "../../src/settings.js";
 import type { Entry } from "../entries.js";
 import { entryOf, lasting, type Recorded } from "./recorded.js";
 import { recorderSchema, recorderSql, silence, tellingSql } from "./recorder.js";
@@ -68,6 +69,7 @@ export class Engine {
         `update ${this.#schema}.queues set paused_at = null`,
         `set ${silence} = off`,
         `select setval(format('%I.%I', schemaname, sequencename), start_value, false) from pg_sequences where schemaname in ('${this.#schema}', '${record}')`,
+        archiveDaysSql(this.#schema),
         "unlisten *",
         `listen ${recordedChannel}`,
       ].join("; "),
@@ -147,9 +149,28 @@ export class Engine {
   }
 }
 
+/** The archive has the days of the beginning of virtual time and no others, so that housekeeping takes the same steps in each run. */
+function archiveDaysSql(schema: string): string {
+  const archive = `${schema}.${queueName}_archive`;
+  const base = `timestamptz '${new Date(baseMs).toISOString()}'`;
+  return `do $$
+    declare
+      v_day text;
+    begin
+      for v_day in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = '${archive}'::regclass and c.relname ~ '_a[0-9]{8}$'
+          and to_date(right(c.relname, 8), 'YYYYMMDD') not between (${base} at time zone 'UTC')::date and (${base} at time zone 'UTC')::date + ${defaults.archiveDaysAhead}
+      loop
+        execute format('drop table ${schema}.%I', v_day);
+      end loop;
+      perform ${schema}.make_archive_days('${queueName}', ${defaults.archiveDaysAhead}, ${base});
+    end
+    $$`;
+}
+
 async function prepare(url: string, main: pg.Client, variant: Variant): Promise<void> {
   const schema = schemaOf(variant);
-  const lh = await connect({ url, schema });
+  const lh = await connect({ url, schema, logger: false });
   try {
     await lh.migrate();
     await lh.queue(queueName, variant.options);
@@ -164,10 +185,6 @@ async function prepare(url: string, main: pg.Client, variant: Variant): Promise<
          execute format('alter table %s set (autovacuum_enabled = off)', t);
        end loop; end $$`,
   );
-  await main.query(`select ${schema}.make_archive_days($1, 7, $2::timestamptz)`, [
-    queueName,
-    new Date(baseMs),
-  ]);
 }
 
 async function connected(url: string): Promise<pg.Client> {

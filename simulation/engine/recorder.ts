@@ -26,7 +26,7 @@ create ${keeps === "all" ? "" : "unlogged"} table ${record}.entries (
 );
 create function ${record}.state(r ${schema}.${queue}) returns jsonb language sql immutable as $$
   select pg_catalog.jsonb_build_object('status', r.status, 'isFinished', r.finished_at is not null, 'worker', r.claimed_by, 'token', r.lease_generation::text,
-    'attempts', r.attempts, 'maxAttempts', r.max_attempts, 'expires', extract(epoch from r.lease_expires_at) * 1000,
+    'attempts', r.attempts, 'crashes', r.crashes, 'maxAttempts', r.max_attempts, 'expires', extract(epoch from r.lease_expires_at) * 1000,
     'available', extract(epoch from r.available_at) * 1000)
 $$;
 create function ${record}.on_row() returns trigger language plpgsql as $$

@@ -11,6 +11,8 @@ export interface TenantHistorySettings {
   readonly soonMs: number;
   /** The same after faults that leave only the TTL to go by. */
   readonly lateMs: number;
+  /** Within this time a worker that joins has its share; null where regions or runs that do not end decide otherwise. */
+  readonly shareMs: number | null;
 }
 
 export interface TenantHistory {
@@ -34,6 +36,8 @@ export function workerOf(process: string): string {
 
 /** Clocks run up to 3 % fast or slow. */
 const drift = 1.04;
+/** Beside a tick: until all know that somebody has joined. */
+const joinMs = 10_000;
 /** Statements on their way, and what happens in the same moment. */
 const slackMs = 500;
 
@@ -54,11 +58,15 @@ export function settingsOf(plan: TenantPlan): TenantHistorySettings {
   const unheardMs = ringRefreshMs + tickMs;
   const lateMs = (ttlMs + unheardMs + startedMs) * drift;
   const soonMs = (noticedMs + startedMs + (weather.oddNoticeShare > 0 ? unheardMs : 0)) * drift;
+  // What was given up for it is found at its next tick where that is not told.
+  const untoldMs = weather.oddNoticeShare > 0 || !hasSessions ? tickMs : 0;
+  const shareMs = (tickMs + joinMs + untoldMs) * drift + plan.drainLimitMs;
   return {
     tenants: plan.tenants.map(({ tenant }) => tenant),
     ttlMs,
     tickMs,
     soonMs: hasSessions ? soonMs : lateMs,
     lateMs,
+    shareMs: plan.regions.length > 0 || plan.stuckShare > 0 ? null : shareMs,
   };
 }

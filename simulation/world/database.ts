@@ -2,7 +2,7 @@ import type { Database, OwnTx, Query } from "../../src/seams/database.js";
 import { defaults } from "../../src/settings.js";
 import type { ServerSession } from "../engine/server-session.js";
 import type { SimProcess } from "./process.js";
-import { refused, unavailable } from "./sql-errors.js";
+import { denied, refused, unavailable } from "./sql-errors.js";
 
 /**
  * The database of one simulated process. A statement runs alone, when it arrives. A user's transaction runs alone from begin to commit, because what it locks would make
@@ -20,8 +20,11 @@ export class SimDatabase implements Database {
     return await this.#process.call({
       name: query.name,
       timeoutMs: query.timeoutMs ?? defaults.statementTimeoutMs,
-      execute: () =>
-        engine.run(query, schedule.nowMs).catch((error) => Promise.reject(refused(error, query.name))),
+      execute: () => {
+        if ([...this.#process.refuses].some((names) => names.test(query.name)))
+          return Promise.reject(denied(query.name));
+        return engine.run(query, schedule.nowMs).catch((error) => Promise.reject(refused(error, query.name)));
+      },
     });
   }
 

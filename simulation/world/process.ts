@@ -69,6 +69,8 @@ export class SimProcess {
   readonly around: Surroundings;
   readonly sessions: Set<ProcessSession> = new Set();
   readonly transactions: Set<ServerSession> = new Set();
+  /** Statements of it that the server refuses, by their names. */
+  readonly refuses: Set<RegExp> = new Set();
   readonly #flights = new Set<Flight>();
   #state: "running" | "frozen" | "dead" = "running";
   #deferred: (() => void)[] = [];

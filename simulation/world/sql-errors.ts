@@ -11,3 +11,8 @@ export function refused(error: unknown, statement: string): Error {
   if (typeof code !== "string") return error;
   return new DatabaseRefusedError(statement, code, error.message, { cause: error });
 }
+
+/** A right that its role lacks, for now. */
+export function denied(statement: string): DatabaseRefusedError {
+  return new DatabaseRefusedError(statement, "42501", "permission denied by the simulation");
+}

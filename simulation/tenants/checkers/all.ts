@@ -5,6 +5,7 @@ import { noStaleAct } from "./no-stale-act.js";
 import { oneOwner } from "./one-owner.js";
 import { ownedAgain } from "./owned-again.js";
 import { risingTokens } from "./rising-tokens.js";
+import { shareAfterJoin } from "./share-after-join.js";
 import { steady } from "./steady.js";
 
 const tenantCheckers: readonly TenantChecker[] = [
@@ -14,6 +15,7 @@ const tenantCheckers: readonly TenantChecker[] = [
   noStaleAct,
   ownedAgain,
   steady,
+  shareAfterJoin,
 ];
 
 export function tenantViolationsOf(history: TenantHistory): readonly Violation[] {
