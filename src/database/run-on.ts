@@ -1,7 +1,7 @@
 import { DatabaseUnavailableError, InvalidTxError, LeaseholdError } from "../errors.js";
 import type { Query, Tx } from "../seams/database.js";
 
-/** Runs a bound query on a transaction, whoever opened it. An answer of the server comes back as the driver raised it. */
+/** Runs a bound query on a transaction of the user or of ours. An error of the server comes back as the driver raised it. */
 export async function runOn<R>(tx: Tx, query: Query<R>): Promise<readonly R[]> {
   checkTx(tx);
   let result: unknown;

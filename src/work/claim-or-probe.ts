@@ -41,7 +41,7 @@ export function claimOrProbe(seams: QueueSeams, parts: ProbeParts): Activity {
   };
 }
 
-/** One row of the buckets that would be owned. Whoever owns them: the rows say who may. What works is noted where it works; what does not makes the loop tell. */
+/** Claims one row of the buckets that this worker would own. Another worker may own them now: the rows say who may claim. A success is noted where it happens; a failure is thrown, and the loop reports it. */
 async function probe(seams: QueueSeams, parts: ProbeParts): Promise<void> {
   const { claimer, dispatcher, health, membership, owned } = parts;
   const buckets = owned.ifCounted(membership.settings.region);

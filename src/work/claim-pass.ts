@@ -301,11 +301,17 @@ export class ClaimActivity implements Activity {
     return Math.max(1, this.#fullAtMs - clock.monotonicMs());
   }
 
-  /** Whoever is told of what comes need not look for it. */
+  /** A worker that is notified of new rows need not poll for them. */
   #foundMs(): number {
     const { membership, owned } = this.#parts;
     const isTold = membership.canBeWoken && this.#wish.isSaidFor(owned.current, this.#seams.settings.buckets);
-    return this.#jittered(isTold && !this.#isMore ? defaults.pollIdleMs : defaults.pollActiveMs);
+    return isTold && !this.#isMore ? this.#toldMs() : this.#jittered(defaults.pollActiveMs);
+  }
+
+  /** The looks that remain after the wish was said also follow a pass that found rows: more than one insert may have missed the wish. */
+  #toldMs(): number {
+    const waitMs = this.#jittered(defaults.pollIdleMs);
+    return Math.min(waitMs, defaults.lookAgainMs[this.#looks++] ?? waitMs);
   }
 
   async #idleMs(pass: ClaimPass): Promise<number> {
@@ -324,12 +330,10 @@ export class ClaimActivity implements Activity {
       this.#looks = 0;
       isSaid = true;
     }
-    let waitMs = this.#jittered(defaults.pollIdleMs);
-    if (membership.canBeWoken && !isSaid) waitMs = this.#jittered(defaults.pollActiveMs);
-    else if (membership.canBeWoken) {
-      waitMs = Math.min(waitMs, defaults.lookAgainMs[this.#looks] ?? waitMs);
-      this.#looks++;
-    } else if (dispatcher.inHand.size > 0) waitMs = this.#jittered(defaults.pollActiveMs);
+    let waitMs = this.#jittered(defaults.pollActiveMs);
+    if (membership.canBeWoken && isSaid) waitMs = this.#toldMs();
+    else if (!membership.canBeWoken && dispatcher.inHand.size === 0)
+      waitMs = this.#jittered(defaults.pollIdleMs);
     if (pass.busyElsewhere === 0) return waitMs;
     const patienceMs = (defaults.pollActiveMs / 2) * 2 ** this.#elsewhere;
     this.#elsewhere = Math.min(this.#elsewhere + 1, 6);
