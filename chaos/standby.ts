@@ -11,7 +11,8 @@ export async function startStandby(
   dataDirectory: string,
   streamFrom: string,
 ): Promise<PostgresServer> {
-  await copyData(primary, dataDirectory);
+  await baseBackup(primary, dataDirectory);
+  await writeFile(join(dataDirectory, "data", "standby.signal"), "");
   const { hostname, port, password } = new URL(streamFrom);
   const from = `host=${hostname} port=${port} user=postgres password=${password} application_name=standby`;
   const standby = await startPostgres({
@@ -23,20 +24,19 @@ export async function startStandby(
   return standby;
 }
 
-/** A base backup by hand: the embedded server comes without pg_basebackup. */
-async function copyData(primary: PostgresServer, dataDirectory: string): Promise<void> {
+/** By hand: the embedded server comes without pg_basebackup. */
+export async function baseBackup(primary: PostgresServer, dataDirectory: string): Promise<void> {
   const client = await connected(primary.url);
   const from = join(primary.dataDirectory, "data");
   const to = join(dataDirectory, "data");
   try {
-    await client.query("select pg_backup_start('standby', true)");
+    await client.query("select pg_backup_start('base', true)");
     await cp(from, to, {
       recursive: true,
       filter: (path) => !notCopied.has(relative(from, path)),
     });
     const { rows } = await client.query<{ labelfile: string }>("select labelfile from pg_backup_stop(false)");
     await writeFile(join(to, "backup_label"), rows[0]?.labelfile ?? "");
-    await writeFile(join(to, "standby.signal"), "");
   } finally {
     await client.end();
   }

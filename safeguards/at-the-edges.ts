@@ -67,4 +67,18 @@ export const safeguardsAtTheEdges: readonly Safeguard[] = [
     to: "  return second === undefined || second.size >= 0 ? owned",
     caughtBy: { tests: ["test/worker/kinds.test.ts"] },
   },
+  {
+    name: "the first token of a connection looks at the timeline",
+    file: "sql/migrations/0015_token_epochs.sql",
+    from: "  if v_timeline > v_was.timeline then\n    perform leasehold.begin_token_epoch();",
+    to: "  if false then\n    perform leasehold.begin_token_epoch();",
+    caughtBy: { tests: ["test/restore/point-in-time.test.ts"] },
+  },
+  {
+    name: "a schema that was copied draws no token",
+    file: "sql/migrations/0015_token_epochs.sql",
+    from: "  if leasehold.is_elsewhere(v_was) then",
+    to: "  if false then",
+    caughtBy: { tests: ["test/restore/copies.test.ts"] },
+  },
 ];

@@ -270,8 +270,8 @@ export const safeguardsInSql: readonly Safeguard[] = [
   {
     name: "the generation in the heartbeat",
     file: membership,
-    from: "nextval('leasehold.lease_tokens'))\n  where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'",
-    to: "nextval('leasehold.lease_tokens'))\n  where w.id = :id::text and w.status <> 'dead'",
+    from: "leasehold.next_token())\n  where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'",
+    to: "leasehold.next_token())\n  where w.id = :id::text and w.status <> 'dead'",
     caughtBy: { tests: ["test/worker/membership.test.ts"] },
   },
   {

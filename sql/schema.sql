@@ -166,6 +166,17 @@ create table leasehold.samples (
   constraint samples_pkey PRIMARY KEY (queue, taken_at)
 );
 
+create table leasehold.schema_place (
+  is_only boolean default true not null,
+  timeline integer,
+  system_id bigint,
+  database_id oid not null,
+  schema_id oid not null,
+  since timestamp with time zone default now() not null,
+  constraint schema_place_pkey PRIMARY KEY (is_only),
+  constraint schema_place_is_only_check CHECK (is_only)
+);
+
 create table leasehold.schema_version (
   is_only boolean default true not null,
   revision integer not null,
@@ -312,6 +323,22 @@ AS $function$
   select pg_catalog.make_interval(secs =>
     least(pg_catalog.power(2::float8, least(greatest(p_attempts, 0), 12)), 3600)
     * (1 + 0.25 * (pg_catalog.hashtextextended(p_id::text, p_attempts) & 1023) / 1024.0))
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.begin_token_epoch()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  v_epoch bigint;
+begin
+  update leasehold.schema_place w set timeline = p.timeline, system_id = p.system_id, database_id = p.database_id, schema_id = p.schema_id, since = now()
+  from leasehold.place() p;
+  select greatest((s.last_value >> 32) + 1, extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00')::bigint) into v_epoch from leasehold.lease_tokens s;
+  perform setval('leasehold.lease_tokens', v_epoch << 32);
+  return v_epoch;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.bucket_of(p_key text, p_buckets integer)
@@ -477,6 +504,32 @@ CREATE OR REPLACE FUNCTION leasehold.failing_since(p_before jsonb, p_failing jso
 AS $function$
   select coalesce(jsonb_object_agg(e.key, e.value || jsonb_build_object('since', coalesce(p_before -> e.key -> 'since', to_jsonb(p_now)))), '{}')
   from jsonb_each(p_failing) e
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.first_token()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  v_was leasehold.schema_place;
+  v_timeline int := (select p.timeline from leasehold.place() p);
+begin
+  select * into v_was from leasehold.schema_place;
+  if v_timeline is distinct from v_was.timeline then
+    select * into v_was from leasehold.schema_place for update; -- Another connection may have been first.
+  end if;
+  if leasehold.is_elsewhere(v_was) then
+    raise exception 'the schema leasehold was restored or copied to where it is now, and its fence tokens may repeat'
+      using errcode = 'LHR01', hint = 'When nobody works on the original any more, call acceptRestore(), or run: select leasehold.begin_token_epoch()';
+  end if;
+  if v_timeline > v_was.timeline then
+    perform leasehold.begin_token_epoch();
+  end if;
+  perform set_config('leasehold_tokens.s' || v_was.schema_id, 'checked', false);
+  return nextval('leasehold.lease_tokens');
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.inbox_answering(p_key text, p_id uuid, p_now timestamp with time zone, p_expires_at timestamp with time zone)
@@ -676,7 +729,7 @@ begin
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
   end if;
 
-  v_token := nextval('leasehold.lease_tokens');
+  v_token := leasehold.next_token();
   -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
@@ -751,7 +804,7 @@ begin
   if w.taken_to > w.claimed_seq then
     perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
   end if;
-  lease_generation := nextval('leasehold.lease_tokens');
+  lease_generation := leasehold.next_token();
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
@@ -1396,7 +1449,7 @@ begin
   select array_agg(distinct b.bucket) into foreign_buckets from unnest(p_buckets, p_turns) b(bucket, turn)
   where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.turn = coalesce(b.turn, 0));
   if foreign_buckets is null or not p_takes then return; end if;
-  new_turn := case when p_remembers then nextval('leasehold.lease_tokens') else 0 end;
+  new_turn := case when p_remembers then leasehold.next_token() else 0 end;
   insert into leasehold.inbox_turns as t (partition_bucket, turn)
   select f.bucket, new_turn from unnest(foreign_buckets) f(bucket) order by f.bucket
   on conflict (partition_bucket) do update set turn = excluded.turn;
@@ -1598,6 +1651,17 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.is_elsewhere(p_was leasehold.schema_place)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select p.database_id <> p_was.database_id or p.schema_id <> p_was.schema_id
+    or coalesce(p.system_id <> p_was.system_id, false) or coalesce(p.timeline < p_was.timeline, false)
+  from leasehold.place() p
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.left_out(p_heads integer[], p_crashes integer[], p_over integer[], p_suspects integer)
  RETURNS integer
  LANGUAGE sql
@@ -1685,6 +1749,14 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.next_token()
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$
+  select case when pg_catalog.current_setting(pg_catalog.concat('leasehold_tokens.s', 'leasehold'::pg_catalog.regnamespace::pg_catalog.oid), true) = 'checked'
+    then pg_catalog.nextval('leasehold.lease_tokens') else leasehold.first_token() end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.over_budget(p_heads integer[], p_crashes integer[], p_retries integer, p_suspects integer)
  RETURNS integer[]
  LANGUAGE sql
@@ -1696,6 +1768,28 @@ AS $function$
       select t.head, t.crashes >= 2 and count(*) filter (where t.crashes >= 2) over (order by t.head) > p_suspects as is_over
       from unnest(p_heads, p_crashes) t(head, crashes)) s) c
   where c.is_over or c.nth > p_retries
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.place(OUT timeline integer, OUT system_id bigint, OUT database_id oid, OUT schema_id oid)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  database_id := (select d.oid from pg_database d where d.datname = current_database());
+  schema_id := 'leasehold'::regnamespace::oid;
+  begin
+    system_id := (select c.system_identifier from pg_control_system() c);
+  exception when insufficient_privilege or feature_not_supported or undefined_function then null;
+  end;
+  begin
+    if not pg_is_in_recovery() then
+      timeline := ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int;
+    end if;
+  exception when insufficient_privilege or feature_not_supported or undefined_function or object_not_in_prerequisite_state then null;
+  end;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.predecessors_of(p_row leasehold.workers, p_incarnation text, p_has_session boolean, p_grace_ms double precision, p_now timestamp with time zone)

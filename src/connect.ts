@@ -13,7 +13,8 @@ import { checkServer, type ServerRow } from "./checked-server.js";
 import { binder } from "./database/bind.js";
 import { GuardedDatabase } from "./database/guarded-database.js";
 import type { Library } from "./database/migration.js";
-import { checkSchemaName } from "./database/names.js";
+import { checkSchemaName, type Names } from "./database/names.js";
+import { beginEpoch, checkPlace } from "./database/place.js";
 import { readServer } from "./database/statements.generated.js";
 import { DatabaseUnavailableError, InvalidOptionError } from "./errors.js";
 import { createEvents } from "./events.js";
@@ -76,7 +77,29 @@ const connectionsMin = 2;
 
 /** Connects, checks the server, and hands out the library. Nothing is written. */
 export async function connect(options: ConnectOptions = {}): Promise<Leasehold> {
-  withKnownNames("connect()", options, connectOptionNames);
+  return await open("connect()", options, checkPlace);
+}
+
+/**
+ * For a schema that was loaded from a dump, copied, or moved to another server, which connect() refuses: it works where it is from now on, and its fence tokens are higher than any that
+ * were drawn before. To be called once, when nothing works on the original any more, with a role that owns the schema.
+ */
+export async function acceptRestore(options: ConnectOptions = {}): Promise<{ readonly epoch: bigint }> {
+  let accepted = { epoch: 0n };
+  const lh = await open("acceptRestore()", options, async (database, names, server) => {
+    accepted = await beginEpoch(database, names, server);
+  });
+  await lh.close();
+  return accepted;
+}
+
+/** `onServer` sees the server before anything else is done with it. */
+async function open(
+  caller: string,
+  options: ConnectOptions,
+  onServer: (database: GuardedDatabase, names: Names, server: ServerRow | undefined) => Promise<void>,
+): Promise<Leasehold> {
+  withKnownNames(caller, options, connectOptionNames);
   const logger = chosenLogger(options.logger);
   const environment = readEnvironment();
   const schema = checkSchemaName(options.schema ?? environment.schema ?? defaults.schema);
@@ -112,8 +135,10 @@ export async function connect(options: ConnectOptions = {}): Promise<Leasehold> 
   };
   const database = new GuardedDatabase(seams);
   try {
-    const query = binder({ schema, queue: defaults.queue })(readServer, {});
-    await within(connectLimitMs, getToKnow(driver, database, { ...query, timeoutMs: connectLimitMs }));
+    const names = { schema, queue: defaults.queue };
+    const query = { ...binder(names)(readServer, {}), timeoutMs: connectLimitMs };
+    const known = getToKnow(driver, database, query).then((server) => onServer(database, names, server));
+    await within(connectLimitMs, known);
   } catch (error) {
     await driver.abort();
     throw error;
@@ -161,11 +186,12 @@ async function getToKnow(
   driver: NodePostgres,
   database: GuardedDatabase,
   whoIsThere: Query<ServerRow>,
-): Promise<void> {
+): Promise<ServerRow | undefined> {
   const [server] = await database.run(whoIsThere);
   checkServer(server);
   await driver.lookForPooler();
   driver.needsExplicitIsolation = server?.isolation !== "read committed";
+  return server;
 }
 
 /** By the time of this machine, whatever clock a test has given: it is the network that is waited for. */

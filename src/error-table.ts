@@ -72,6 +72,12 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
     "call lh.migrate()",
   ),
   entry(
+    "LH_RESTORED",
+    "RestoredSchemaError",
+    "the schema was loaded from a dump, copied or moved to where it is now, so fence tokens may repeat",
+    "stop whatever works on the original, then call acceptRestore() once",
+  ),
+  entry(
     "LH_OUTDATED_LIBRARY",
     "OutdatedLibraryError",
     "the schema was migrated by a newer version of the library, and this one may not change it, or not work on it any more",

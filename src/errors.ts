@@ -127,6 +127,16 @@ export class OutdatedLibraryError extends LeaseholdError {
   }
 }
 
+/** The schema is not where its fence tokens were drawn. */
+export class RestoredSchemaError extends LeaseholdError {
+  constructor(schema: string) {
+    super(
+      "LH_RESTORED",
+      `The schema ${quoted(schema)} was loaded from a dump, copied or moved to where it is now, so its fence tokens may repeat. Stop whatever works on the original, then call acceptRestore() once. Nothing was changed.`,
+    );
+  }
+}
+
 export class MigrationError extends LeaseholdError {
   /** `what` names the step and says why it failed. */
   constructor(what: string, options?: ErrorOptions) {

@@ -1,4 +1,4 @@
-export { type ConnectOptions, connect } from "./connect.js";
+export { acceptRestore, type ConnectOptions, connect } from "./connect.js";
 export type { DropQueueOptions } from "./database/drop-queue.js";
 export { type ErrorEntry, errorTable } from "./error-table.js";
 export {
@@ -26,6 +26,7 @@ export {
   PayloadTooLargeError,
   QueueInUseError,
   QueueMismatchError,
+  RestoredSchemaError,
   RingMismatchError,
   StaleFenceError,
   TenantEndedError,

@@ -22,7 +22,8 @@ end
 $$;
 
 grant usage on schema leasehold to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
-grant select on leasehold.migrations, leasehold.schema_version, leasehold.queues to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
+grant select on leasehold.migrations, leasehold.schema_version, leasehold.schema_place, leasehold.queues to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
+grant execute on function leasehold.place(), leasehold.is_elsewhere(leasehold.schema_place) to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
 grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, int), leasehold.uuid_v7()
   to leasehold_producer, leasehold_worker, leasehold_operator;
 
@@ -33,7 +34,7 @@ grant select on sequence leasehold.lease_tokens to leasehold_worker, leasehold_v
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
   leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.refuse_claim(text, bigint, boolean), leasehold.over_budget(int[], int[], int, int),
-  leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
+  leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(), leasehold.next_token(), leasehold.first_token(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.cut_archive_rest(text, int, timestamptz), leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text),
   leasehold.failing_since(jsonb, jsonb, timestamptz), leasehold.wake_workers(text, int[]), leasehold.allowed_now(timestamptz),

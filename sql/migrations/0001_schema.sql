@@ -25,7 +25,7 @@
 -- Clock: the database's. Functions take an optional `now` which is null in production; tests and the simulation set it (allowed_now).
 -- Names: `leasehold` and `inbox` in these files are replaced by the real schema and queue when a statement is bound.
 --
--- Tables here: migrations and schema_version (made by migrate() itself), queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
+-- Tables here: migrations and schema_version (made by migrate() itself), schema_place (0015), queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
 -- Tables of each queue (0003): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys and inbox_turns (0005).
 
 create sequence if not exists leasehold.lease_tokens;

@@ -207,7 +207,7 @@ begin
   select array_agg(distinct b.bucket) into foreign_buckets from unnest(p_buckets, p_turns) b(bucket, turn)
   where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.turn = coalesce(b.turn, 0));
   if foreign_buckets is null or not p_takes then return; end if;
-  new_turn := case when p_remembers then nextval('leasehold.lease_tokens') else 0 end;
+  new_turn := case when p_remembers then leasehold.next_token() else 0 end;
   insert into leasehold.inbox_turns as t (partition_bucket, turn)
   select f.bucket, new_turn from unnest(foreign_buckets) f(bucket) order by f.bucket
   on conflict (partition_bucket) do update set turn = excluded.turn;

@@ -132,7 +132,7 @@ begin
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
   end if;
 
-  v_token := nextval('leasehold.lease_tokens');
+  v_token := leasehold.next_token();
   -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));

@@ -66,7 +66,7 @@ begin
   if w.taken_to > w.claimed_seq then
     perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
   end if;
-  lease_generation := nextval('leasehold.lease_tokens');
+  lease_generation := leasehold.next_token();
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;

@@ -35,7 +35,7 @@ begin
   -- What is said besides jobs, as inbox_rest says it.
   attempts := 0; crashes := 0; max_attempts := w.bytes::int; seq := leasehold.inbox_next_due(p_buckets, v_now);
   if w.tids is null then return next; return; end if;
-  lease_generation := nextval('leasehold.lease_tokens');
+  lease_generation := leasehold.next_token();
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;

@@ -36,7 +36,7 @@ select r.generation from registered r cross join told;
 with beaten as (
   update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = w.has_session and :has_session::boolean,
     free_since = case when :has_session::boolean and w.free_since is not null then greatest(w.free_since, coalesce(:now::timestamptz, clock_timestamp())) end, queues = :queues::text[], kinds = :kinds::jsonb, status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
-    failing = leasehold.failing_since(w.failing, :failing::jsonb, coalesce(:now::timestamptz, clock_timestamp())), metadata = :metadata::jsonb, first_token = coalesce(w.first_token, nextval('leasehold.lease_tokens'))
+    failing = leasehold.failing_since(w.failing, :failing::jsonb, coalesce(:now::timestamptz, clock_timestamp())), metadata = :metadata::jsonb, first_token = coalesce(w.first_token, leasehold.next_token())
   where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
   returning w.id
 )

@@ -3,7 +3,7 @@
 -- name: read_server
 -- Locks nothing. Names of pg_catalog are qualified, because a search_path that hides them is found out here.
 -- row: version int, isolation text, datestyle text, read_only boolean, encoding text, float_digits int, path text[]
--- row: migrations_exists boolean, queues_exists boolean, version_exists boolean
+-- row: migrations_exists boolean, queues_exists boolean, version_exists boolean, place_exists boolean
 select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 as version, pg_catalog.current_setting('default_transaction_isolation') as isolation,
        pg_catalog.current_setting('datestyle') as datestyle, pg_catalog.current_setting('default_transaction_read_only')::pg_catalog.bool as read_only,
        pg_catalog.current_setting('client_encoding') as encoding, pg_catalog.current_setting('extra_float_digits')::pg_catalog.int4 as float_digits,
@@ -13,12 +13,24 @@ select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 as vers
        exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'leasehold' and c.relname = 'queues') as queues_exists,
        exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-               where n.nspname = 'leasehold' and c.relname = 'schema_version') as version_exists;
+               where n.nspname = 'leasehold' and c.relname = 'schema_version') as version_exists,
+       exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+               where n.nspname = 'leasehold' and c.relname = 'schema_place') as place_exists;
 
 -- name: find_version
 -- Locks nothing; one row. The revision of the library that last migrated the schema, and of the oldest one that may work on it.
 -- row: revision int, oldest int
 select revision, oldest from leasehold.schema_version;
+
+-- name: find_place
+-- Locks nothing; one row. Whether the schema was restored or copied to another place than where its tokens were drawn.
+-- row: is_elsewhere boolean
+select leasehold.is_elsewhere(p) as is_elsewhere from leasehold.schema_place p;
+
+-- name: begin_token_epoch
+-- Locks the only row of schema_place.
+-- row: epoch bigint
+select leasehold.begin_token_epoch() as epoch;
 
 -- name: record_version
 -- Locks the only row. Never goes back; runs under the advisory lock of migrations.

@@ -22,7 +22,7 @@ from (
 with t as materialized (
   select coalesce(:now::timestamptz, clock_timestamp()) as now
 ), wanted as materialized (
-  select u.tenant, u.seen, nullif(u.region, '') as region, u.source, nextval('leasehold.lease_tokens') as token, t.now
+  select u.tenant, u.seen, nullif(u.region, '') as region, u.source, leasehold.next_token() as token, t.now
   from unnest(:tenants::text[], :seen::bigint[], :regions::text[], :sources::text[]) as u(tenant, seen, region, source) cross join t
   where exists (select 1 from leasehold.workers w
                 where w.id = :worker_id::text and w.incarnation = :incarnation::text and w.status = 'alive' and w.last_seen_at + w.ttl > t.now)

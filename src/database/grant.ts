@@ -2,13 +2,12 @@ import { MissingRightError } from "../errors.js";
 import type { Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
 import { binder } from "./bind.js";
+import { rolesOf } from "./grant-again.js";
 import { type MigrateSeams, step } from "./migrate.js";
 import { grants } from "./migrations.generated.js";
 import { withNames } from "./names.js";
 import { runOn } from "./run-on.js";
 import { findMissingRoles, listQueues } from "./statements.generated.js";
-
-const roles = ["producer", "worker", "viewer", "operator"];
 
 /** Creates the roles that are missing and gives all of them their rights on the schema and its queues. */
 export async function grant(seams: MigrateSeams, schema: string): Promise<void> {
@@ -23,9 +22,8 @@ export async function grant(seams: MigrateSeams, schema: string): Promise<void> 
 
 /** The owner of a schema needs no right on roles when they exist already. */
 async function checkMayCreateRoles(tx: Tx, schema: string): Promise<void> {
-  const wanted = roles.map((role) => `${schema}_${role}`);
   const bind = binder({ schema, queue: defaults.queue });
-  const [found] = await runOn(tx, bind(findMissingRoles, { roles: wanted }));
+  const [found] = await runOn(tx, bind(findMissingRoles, { roles: rolesOf(schema) }));
   if (found === undefined || found.may_create || found.missing.length === 0) return;
   const statements = found.missing.map((role) => `create role ${role} nologin`).join("; ");
   throw new MissingRightError(

@@ -6,6 +6,7 @@ import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
 import { binder, shortHash } from "./bind.js";
 import { withClosedFunctions } from "./closed-functions.js";
+import { grantAgain } from "./grant-again.js";
 import type { Library, Migration } from "./migration.js";
 import { defaultNames, type Names, withNames } from "./names.js";
 import { runOn } from "./run-on.js";
@@ -161,6 +162,9 @@ async function applyNext(
   const { migration, queue } = missing;
   const own = { schema: names.schema, queue: queue?.name ?? names.queue };
   await withClosedFunctions(tx, own, () => apply(tx, { migration, revision: library.revision }, own, queue));
+  const now = [...done, { id: migration.id, queue: queue?.name ?? "", checksum: shortHash(migration.sql) }];
+  const isComplete = firstMissing(library, now, queue === null ? [] : [queue]) === null;
+  if (isComplete) await grantAgain(tx, own, migration.scope);
   return { id: migration.id, name: migration.name, queue: queue?.name ?? "" };
 }
 

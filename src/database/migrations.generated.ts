@@ -35,7 +35,7 @@ export const migrations: readonly Migration[] = [
 -- Clock: the database's. Functions take an optional \`now\` which is null in production; tests and the simulation set it (allowed_now).
 -- Names: \`leasehold\` and \`inbox\` in these files are replaced by the real schema and queue when a statement is bound.
 --
--- Tables here: migrations and schema_version (made by migrate() itself), queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
+-- Tables here: migrations and schema_version (made by migrate() itself), schema_place (0015), queues, workers (with the view worker_lease), dedupe, receipts, handled, fences, tenant_leases, samples.
 -- Tables of each queue (0003): inbox, inbox_archive (a partition per UTC day), and for order: key inbox_hot_keys and inbox_turns (0005).
 
 create sequence if not exists leasehold.lease_tokens;
@@ -1200,7 +1200,7 @@ begin
   select array_agg(distinct b.bucket) into foreign_buckets from unnest(p_buckets, p_turns) b(bucket, turn)
   where not exists (select 1 from leasehold.inbox_turns t where t.partition_bucket = b.bucket and t.turn = coalesce(b.turn, 0));
   if foreign_buckets is null or not p_takes then return; end if;
-  new_turn := case when p_remembers then nextval('leasehold.lease_tokens') else 0 end;
+  new_turn := case when p_remembers then leasehold.next_token() else 0 end;
   insert into leasehold.inbox_turns as t (partition_bucket, turn)
   select f.bucket, new_turn from unnest(foreign_buckets) f(bucket) order by f.bucket
   on conflict (partition_bucket) do update set turn = excluded.turn;
@@ -1439,7 +1439,7 @@ begin
     perform leasehold.inbox_remember(w.taken_buckets, w.taken_keys, w.taken_full_to);
   end if;
 
-  v_token := nextval('leasehold.lease_tokens');
+  v_token := leasehold.next_token();
   -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
@@ -1630,7 +1630,7 @@ begin
     where f.upto <= p_bytes or f.nth = 1;
   end if;
 
-  v_token := nextval('leasehold.lease_tokens');
+  v_token := leasehold.next_token();
   -- Once more: whoever takes the id after this look begins with a higher number (workers.first_token), so he can tell these rows from his own.
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
@@ -2188,7 +2188,7 @@ begin
   if w.taken_to > w.claimed_seq then
     perform leasehold.inbox_note_taken(p_buckets, array_fill(w.taken_to, array[cardinality(p_buckets)]));
   end if;
-  lease_generation := nextval('leasehold.lease_tokens');
+  lease_generation := leasehold.next_token();
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
@@ -2249,7 +2249,7 @@ begin
   -- What is said besides jobs, as inbox_rest says it.
   attempts := 0; crashes := 0; max_attempts := w.bytes::int; seq := leasehold.inbox_next_due(p_buckets, v_now);
   if w.tids is null then return next; return; end if;
-  lease_generation := nextval('leasehold.lease_tokens');
+  lease_generation := leasehold.next_token();
   perform leasehold.refuse_claim(k.id, p_generation, k.generation <> p_generation) from leasehold.workers k
     where k.id = p_worker and (k.generation <> p_generation or (p_generation is not null and k.last_seen_at + k.ttl <= v_now));
   claimed_ms := date_part('epoch', v_now) * 1000; expires_ms := claimed_ms + p_lease_ms;
@@ -2325,6 +2325,108 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 `,
   },
+  {
+    id: 15,
+    name: "token_epochs",
+    scope: "schema",
+    order: null,
+    sql: `--! scope: schema
+--
+-- Fence tokens never repeat, also after a restore
+-- -----------------------------------------------
+-- A restore to an earlier time, the promotion of a standby that was behind, and a dump loaded elsewhere all set the sequence of tokens back. Tokens would repeat, and a
+-- fence outside of this database would refuse the living and admit the dead. So a token is (epoch << 32) + a number. The epoch is 0 at first. A new one is the number of
+-- seconds since 2026 when it begins, so that it is higher than any that a restore has made the database forget. It begins
+--
+--   by itself          when the timeline of the server has risen: it was restored to a point in time, or promoted
+--   when told to       by begin_token_epoch(), when the schema was loaded from a dump, copied, or moved to another system. Until then no token is drawn: nobody can
+--                      tell from here whether the original is still at work.
+--
+-- Nothing that has drawn a token lives to see its server restored or promoted, so each connection looks once, and notes it in a setting of its own.
+
+create table if not exists leasehold.schema_place (
+  is_only boolean primary key default true check (is_only),
+  timeline int,             -- null where the server does not tell
+  system_id bigint,         -- null where the server does not tell
+  database_id oid not null,
+  schema_id oid not null,
+  since timestamptz not null default now()
+);
+
+-- Where the schema is now. Some managed servers keep one or the other from their users.
+create or replace function leasehold.place(out timeline int, out system_id bigint, out database_id oid, out schema_id oid)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  database_id := (select d.oid from pg_database d where d.datname = current_database());
+  schema_id := 'leasehold'::regnamespace::oid;
+  begin
+    system_id := (select c.system_identifier from pg_control_system() c);
+  exception when insufficient_privilege or feature_not_supported or undefined_function then null;
+  end;
+  begin
+    if not pg_is_in_recovery() then
+      timeline := ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int;
+    end if;
+  exception when insufficient_privilege or feature_not_supported or undefined_function or object_not_in_prerequisite_state then null;
+  end;
+end
+$$;
+
+insert into leasehold.schema_place (timeline, system_id, database_id, schema_id)
+select p.timeline, p.system_id, p.database_id, p.schema_id from leasehold.place() p on conflict do nothing;
+
+create or replace function leasehold.is_elsewhere(p_was leasehold.schema_place) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select p.database_id <> p_was.database_id or p.schema_id <> p_was.schema_id
+    or coalesce(p.system_id <> p_was.system_id, false) or coalesce(p.timeline < p_was.timeline, false)
+  from leasehold.place() p
+$$;
+
+-- After a dump was loaded, or the schema copied or moved: this is the right place from now on, and its tokens are higher than any that were drawn before. For the owner of the
+-- schema. May be called again: each call begins an epoch, which is returned. The sequence never goes back.
+create or replace function leasehold.begin_token_epoch() returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_epoch bigint;
+begin
+  update leasehold.schema_place w set timeline = p.timeline, system_id = p.system_id, database_id = p.database_id, schema_id = p.schema_id, since = now()
+  from leasehold.place() p;
+  select greatest((s.last_value >> 32) + 1, extract(epoch from clock_timestamp() - timestamptz '2026-01-01 00:00:00+00')::bigint) into v_epoch from leasehold.lease_tokens s;
+  perform setval('leasehold.lease_tokens', v_epoch << 32);
+  return v_epoch;
+end
+$$;
+
+-- The first token of a connection. Runs as the owner: roles may draw tokens, not set the sequence.
+create or replace function leasehold.first_token() returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_was leasehold.schema_place;
+  v_timeline int := (select p.timeline from leasehold.place() p);
+begin
+  select * into v_was from leasehold.schema_place;
+  if v_timeline is distinct from v_was.timeline then
+    select * into v_was from leasehold.schema_place for update; -- Another connection may have been first.
+  end if;
+  if leasehold.is_elsewhere(v_was) then
+    raise exception 'the schema leasehold was restored or copied to where it is now, and its fence tokens may repeat'
+      using errcode = 'LHR01', hint = 'When nobody works on the original any more, call acceptRestore(), or run: select leasehold.begin_token_epoch()';
+  end if;
+  if v_timeline > v_was.timeline then
+    perform leasehold.begin_token_epoch();
+  end if;
+  perform set_config('leasehold_tokens.s' || v_was.schema_id, 'checked', false);
+  return nextval('leasehold.lease_tokens');
+end
+$$;
+
+create or replace function leasehold.next_token() returns bigint
+language sql as $$
+  select case when pg_catalog.current_setting(pg_catalog.concat('leasehold_tokens.s', 'leasehold'::pg_catalog.regnamespace::pg_catalog.oid), true) = 'checked'
+    then pg_catalog.nextval('leasehold.lease_tokens') else leasehold.first_token() end
+$$;
+`,
+  },
 ];
 
 export const grants: { readonly schema: string; readonly queue: string } = {
@@ -2352,7 +2454,8 @@ end
 $$;
 
 grant usage on schema leasehold to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
-grant select on leasehold.migrations, leasehold.schema_version, leasehold.queues to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
+grant select on leasehold.migrations, leasehold.schema_version, leasehold.schema_place, leasehold.queues to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
+grant execute on function leasehold.place(), leasehold.is_elsewhere(leasehold.schema_place) to leasehold_producer, leasehold_worker, leasehold_viewer, leasehold_operator;
 grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, int), leasehold.uuid_v7()
   to leasehold_producer, leasehold_worker, leasehold_operator;
 
@@ -2363,7 +2466,7 @@ grant select on sequence leasehold.lease_tokens to leasehold_worker, leasehold_v
 grant select, delete on leasehold.worker_lease to leasehold_worker;
 grant execute on function leasehold.backoff(int, uuid), leasehold.with_error(jsonb, jsonb), leasehold.lock_class(regclass),
   leasehold.assert_read_committed(), leasehold.assert_not_dead(text, text[]), leasehold.refuse_claim(text, bigint, boolean), leasehold.over_budget(int[], int[], int, int),
-  leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(),
+  leasehold.left_out(int[], int[], int[], int), leasehold.uuid_v7(), leasehold.next_token(), leasehold.first_token(),
   leasehold.make_archive_days(text, int, timestamptz), leasehold.drop_archive_days(text, timestamptz),
   leasehold.cut_archive_rest(text, int, timestamptz), leasehold.evict_worker(), leasehold.worker_channel(text), leasehold.session_lock(text),
   leasehold.failing_since(jsonb, jsonb, timestamptz), leasehold.wake_workers(text, int[]), leasehold.allowed_now(timestamptz),
@@ -2438,8 +2541,8 @@ $$;
 
 /** What the migrations create: names of the schema's own objects, and what follows a queue's name in those of a queue. */
 export const created: CreatedNames = {
-  schema: {"relations":["dedupe","dedupe_expiry","duties","fences","fences_age","handled","handled_age","lease_tokens","queues","receipts","receipts_expiry","samples","tenant_leases","worker_lease","workers"],"functions":["allowed_now","archive_cuts","assert_not_dead","assert_read_committed","backoff","bucket_of","count_archive_rest","cut_archive_rest","drop_archive_days","enqueue","evict_worker","failing_since","left_out","lock_class","make_archive_day","make_archive_days","over_budget","predecessors_of","refuse_claim","refuse_older_library","session_lock","tenant_is_lost","text_bytes","uuid_v7","wake_workers","watch_workers","with_error","worker_channel"]},
+  schema: {"relations":["dedupe","dedupe_expiry","duties","fences","fences_age","handled","handled_age","lease_tokens","queues","receipts","receipts_expiry","samples","schema_place","tenant_leases","worker_lease","workers"],"functions":["allowed_now","archive_cuts","assert_not_dead","assert_read_committed","backoff","begin_token_epoch","bucket_of","count_archive_rest","cut_archive_rest","drop_archive_days","enqueue","evict_worker","failing_since","first_token","is_elsewhere","left_out","lock_class","make_archive_day","make_archive_days","next_token","over_budget","place","predecessors_of","refuse_claim","refuse_older_library","session_lock","tenant_is_lost","text_bytes","uuid_v7","wake_workers","watch_workers","with_error","worker_channel"]},
   queue: {"relations":["_archive","_archive_id_idx","_archive_rest","_finished","_hot_keys","_line","_rest_age","_scheduled","_seq","_turns"],"functions":["_answering","_archive_done","_check","_claim","_claim_woken","_complete","_discard","_enqueue","_find_free","_find_lost","_fronts","_insert_once","_insert_row","_lock_runs","_lock_slots","_next_due","_note","_note_taken","_pick","_promote","_receipt","_recover","_recover_keys","_redrive","_remember","_remove_done","_rest","_restore","_slot","_take_turns","_try_buckets","_wake","_walk","_within_bytes"]},
 };
 
-export const library: Library = { revision: 1, oldest: 1, migrations };
+export const library: Library = { revision: 3, oldest: 1, migrations };

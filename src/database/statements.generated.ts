@@ -464,7 +464,7 @@ export const beatWorker: Statement<
   text: `with beaten as (
   update leasehold.workers w set last_seen_at = coalesce($1::timestamptz, pg_catalog.clock_timestamp()), has_session = w.has_session and $2::boolean,
     free_since = case when $2::boolean and w.free_since is not null then greatest(w.free_since, coalesce($1::timestamptz, pg_catalog.clock_timestamp())) end, queues = $3::text[], kinds = $4::jsonb, status = case when pg_catalog.cardinality($3::text[]) = 0 then 'draining' else 'alive' end,
-    failing = leasehold.failing_since(w.failing, $5::jsonb, coalesce($1::timestamptz, pg_catalog.clock_timestamp())), metadata = $6::jsonb, first_token = coalesce(w.first_token, pg_catalog.nextval('leasehold.lease_tokens'))
+    failing = leasehold.failing_since(w.failing, $5::jsonb, coalesce($1::timestamptz, pg_catalog.clock_timestamp())), metadata = $6::jsonb, first_token = coalesce(w.first_token, leasehold.next_token())
   where w.id = $7::text and w.generation = $8::bigint and w.status <> 'dead'
   returning w.id
 )
@@ -805,7 +805,7 @@ export const discardJobs: Statement<
 /** sql/statements/queues.sql */
 export const readServer: Statement<
   Record<string, never>,
-  { readonly version: number; readonly isolation: string; readonly datestyle: string; readonly read_only: boolean; readonly encoding: string; readonly float_digits: number; readonly path: string[]; readonly migrations_exists: boolean; readonly queues_exists: boolean; readonly version_exists: boolean }
+  { readonly version: number; readonly isolation: string; readonly datestyle: string; readonly read_only: boolean; readonly encoding: string; readonly float_digits: number; readonly path: string[]; readonly migrations_exists: boolean; readonly queues_exists: boolean; readonly version_exists: boolean; readonly place_exists: boolean }
 > = {
   name: "read_server",
   text: `select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 as version, pg_catalog.current_setting('default_transaction_isolation') as isolation,
@@ -817,7 +817,9 @@ export const readServer: Statement<
        exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'leasehold' and c.relname = 'queues') as queues_exists,
        exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-               where n.nspname = 'leasehold' and c.relname = 'schema_version') as version_exists`,
+               where n.nspname = 'leasehold' and c.relname = 'schema_version') as version_exists,
+       exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+               where n.nspname = 'leasehold' and c.relname = 'schema_place') as place_exists`,
   parameters: [],
 };
 
@@ -828,6 +830,26 @@ export const findVersion: Statement<
 > = {
   name: "find_version",
   text: `select revision, oldest from leasehold.schema_version`,
+  parameters: [],
+};
+
+/** sql/statements/queues.sql */
+export const findPlace: Statement<
+  Record<string, never>,
+  { readonly is_elsewhere: boolean }
+> = {
+  name: "find_place",
+  text: `select leasehold.is_elsewhere(p) as is_elsewhere from leasehold.schema_place p`,
+  parameters: [],
+};
+
+/** sql/statements/queues.sql */
+export const beginTokenEpoch: Statement<
+  Record<string, never>,
+  { readonly epoch: string }
+> = {
+  name: "begin_token_epoch",
+  text: `select leasehold.begin_token_epoch() as epoch`,
   parameters: [],
 };
 
@@ -1195,7 +1217,7 @@ export const winTenants: Statement<
   text: `with t as materialized (
   select coalesce($1::timestamptz, pg_catalog.clock_timestamp()) as now
 ), wanted as materialized (
-  select u.tenant, u.seen, nullif(u.region, '') as region, u.source, pg_catalog.nextval('leasehold.lease_tokens') as token, t.now
+  select u.tenant, u.seen, nullif(u.region, '') as region, u.source, leasehold.next_token() as token, t.now
   from unnest($2::text[], $3::bigint[], $4::text[], $5::text[]) as u(tenant, seen, region, source) cross join t
   where exists (select 1 from leasehold.workers w
                 where w.id = $6::text and w.incarnation = $7::text and w.status = 'alive' and w.last_seen_at + w.ttl > t.now)

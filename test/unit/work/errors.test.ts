@@ -17,6 +17,7 @@ const examples: readonly errors.LeaseholdError[] = [
   new errors.RingMismatchError("inbox", "sha1", "fnv1a-fmix32"),
   new errors.NotMigratedError("leasehold", "its tables are missing"),
   new errors.OutdatedLibraryError("leasehold", { own: 1, revision: 3, oldest: 2 }, "work on it"),
+  new errors.RestoredSchemaError("leasehold"),
   new errors.MigrationError("0001_schema: no"),
   new errors.MissingRightError(
     "CREATEROLE",
