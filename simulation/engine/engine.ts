@@ -59,7 +59,7 @@ export class Engine {
     const record = recorderSchema(this.#schema);
     const { rows } = await this.#main.query<{ name: string; is_large: boolean }>(
       `select c.oid::regclass::text as name, pg_relation_size(c.oid) > ${deletedBytesMax} as is_large from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where n.nspname in ($1, $2) and c.relkind = 'r' and c.relname not in ('queues', 'migrations') and pg_relation_size(c.oid) > 0`,
+       where n.nspname in ($1, $2) and c.relkind = 'r' and c.relname not in ('queues', 'migrations', 'schema_version', 'schema_place') and pg_relation_size(c.oid) > 0`,
       [this.#schema, record],
     );
     await this.#main.query(

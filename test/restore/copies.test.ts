@@ -22,6 +22,18 @@ test("a copy of a database is refused until it is accepted; then its tokens are 
   await expectFenced((await open(copy)).inbox, fence, zombie);
 });
 
+test("a schema whose tables were all emptied draws tokens as before", async () => {
+  const server = await startForTest();
+  const { inbox } = await open(server.url);
+  await ask(server.url, "truncate leasehold.schema_place");
+  await ask(server.url, "select setval('leasehold.lease_tokens', 41)");
+  await inbox.enqueue("k", 1);
+  const [job] = await inbox.claim({ workerId: "a" });
+  expect(job?.fenceToken).toBeGreaterThan(41n);
+  expect(job?.fenceToken).toBeLessThan(100n);
+  expect(await ask(server.url, "select count(*) from leasehold.schema_place")).toBe("1");
+});
+
 /** Null where there is none for the server of the tests. */
 function pgDump(server: string): ((url: string) => string) | null {
   try {
