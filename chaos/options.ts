@@ -50,7 +50,8 @@ export function chaosOptions(args: readonly string[]): ChaosOptions | null {
   };
 }
 
-function number(name: string, given: string | undefined, fallback: number): number {
+/** Throws with a sentence for what is not above 0. */
+export function number(name: string, given: string | undefined, fallback: number): number {
   if (given === undefined) return fallback;
   const value = Number(given);
   if (!Number.isFinite(value) || value <= 0 || value > 1_000_000_000)

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { number } from "../chaos/options.js";
 
 export interface SoakOptions {
   readonly minutes: number;
@@ -42,12 +43,4 @@ export function soakOptions(args: readonly string[]): SoakOptions | null {
     out: values.out ?? ".leasehold/soak",
     isJson: values.json === true,
   };
-}
-
-function number(name: string, given: string | undefined, fallback: number): number {
-  if (given === undefined) return fallback;
-  const value = Number(given);
-  if (!Number.isFinite(value) || value <= 0 || value > 100_000)
-    throw new RangeError(`--${name} is ${given}; it must be a number above 0.`);
-  return value;
 }

@@ -531,6 +531,8 @@ begin
   end if;
   if v_timeline > v_was.timeline then
     perform leasehold.begin_token_epoch();
+  elsif v_was.timeline is null and v_timeline is not null then -- The server did not tell before.
+    update leasehold.schema_place set timeline = v_timeline;
   end if;
   perform set_config('leasehold_tokens.s' || v_was.schema_id, 'checked', false);
   return nextval('leasehold.lease_tokens');

@@ -2427,6 +2427,8 @@ begin
   end if;
   if v_timeline > v_was.timeline then
     perform leasehold.begin_token_epoch();
+  elsif v_was.timeline is null and v_timeline is not null then -- The server did not tell before.
+    update leasehold.schema_place set timeline = v_timeline;
   end if;
   perform set_config('leasehold_tokens.s' || v_was.schema_id, 'checked', false);
   return nextval('leasehold.lease_tokens');
@@ -2558,4 +2560,4 @@ export const created: CreatedNames = {
   queue: {"relations":["_archive","_archive_id_idx","_archive_rest","_finished","_hot_keys","_line","_rest_age","_scheduled","_seq","_turns"],"functions":["_answering","_archive_done","_check","_claim","_claim_woken","_complete","_discard","_enqueue","_find_free","_find_lost","_fronts","_insert_once","_insert_row","_lock_runs","_lock_slots","_next_due","_note","_note_taken","_pick","_promote","_receipt","_recover","_recover_keys","_redrive","_remember","_remove_done","_rest","_restore","_slot","_take_turns","_try_buckets","_wake","_walk","_within_bytes"]},
 };
 
-export const library: Library = { revision: 5, oldest: 1, migrations };
+export const library: Library = { revision: 6, oldest: 1, migrations };

@@ -25,7 +25,7 @@ export async function beginEpoch(
   server: Server,
 ): Promise<{ readonly epoch: bigint }> {
   if (server?.place_exists !== true)
-    throw new NotMigratedError(names.schema, "it has no place of its own yet");
+    throw new NotMigratedError(names.schema, "it was migrated by an earlier version");
   const [begun] = await database.run(binder(names)(beginTokenEpoch, {}));
   return { epoch: BigInt(begun?.epoch ?? 0) };
 }

@@ -34,6 +34,16 @@ test("a schema whose tables were all emptied draws tokens as before", async () =
   expect(await ask(server.url, "select count(*) from leasehold.schema_place")).toBe("1");
 });
 
+test("a server that did not tell its timeline before, and does now, is believed from then on", async () => {
+  const server = await startForTest();
+  const { inbox } = await open(server.url);
+  await ask(server.url, "update leasehold.schema_place set timeline = null");
+  await inbox.enqueue("k", 1);
+  const [job] = await inbox.claim({ workerId: "a" });
+  expect(job?.fenceToken).toBeLessThan(100n);
+  expect(await ask(server.url, "select timeline from leasehold.schema_place")).toBe("1");
+});
+
 /** Null where there is none for the server of the tests. */
 function pgDump(server: string): ((url: string) => string) | null {
   try {
