@@ -14,7 +14,7 @@ import { historyOf } from "./history-of.js";
 import { Journal, nowMs } from "./journal.js";
 import { ServerProxy } from "./proxy.js";
 import type { ProducerTask } from "./settings.js";
-import { prepare, stopProducers, untilDone } from "./stage.js";
+import { prepare, stopActors, untilDone } from "./stage.js";
 import { makeSynchronous, promote, startStandby } from "./standby.js";
 
 const help = `npm run failover -- [options]
@@ -89,7 +89,7 @@ async function run(options: Options, folder: string): Promise<number> {
   const { isAsync, seconds } = options;
   await mkdir(join(folder, "journals"));
   const primary = await startPostgres({ dataDirectory: join(folder, "primary"), durable: true });
-  await prepare(primary.url);
+  await prepare(primary.url, { strict: true });
   const stream = await ServerProxy.before(primary.url);
   const standby = await startStandby(primary, join(folder, "standby"), stream.url);
   if (isAsync) stream.delayMs = options.lagMs;
@@ -115,10 +115,10 @@ async function run(options: Options, folder: string): Promise<number> {
   front.cut();
   journal.note({ is: "fault", process: "*", what: "failover", state: "ok" });
   await sleep(seconds * 1_000);
-  await stopProducers([producer]);
+  await stopActors([producer]);
   await untilDone(standby.url);
   await fleet.stop(15_000);
-  const history = await historyOf(standby.url, [nemesis, producers, ...fleet.journals]);
+  const history = await historyOf(standby.url, [nemesis, producers, ...fleet.journals], { strict: true });
   front.close();
   await standby.stop();
   await primary.stop();
@@ -126,7 +126,15 @@ async function run(options: Options, folder: string): Promise<number> {
 }
 
 function startProducers(url: string, journal: string, jobsPerSecond: number): ReturnType<typeof fork> {
-  const task: ProducerTask = { name: "producers", url, journal, producers: 16, jobsPerSecond, seed: 1 };
+  const task: ProducerTask = {
+    name: "producers",
+    url,
+    journal,
+    producers: 16,
+    lateProducers: 0,
+    jobsPerSecond,
+    seed: 1,
+  };
   return fork(fileURLToPath(new URL("producer-process.js", import.meta.url)), [JSON.stringify(task)]);
 }
 

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ServerProxy } from "./proxy.js";
+import type { Illness } from "./rights.js";
 import type { WorkerTask } from "./settings.js";
 
 /** One worker process, with the proxies between it and the server. */
@@ -17,6 +18,8 @@ export interface ChaosWorker {
   isEnding: boolean;
   isKilled: boolean;
   isReady: boolean;
+  /** What the server refuses it just now. */
+  readonly refused: Set<Illness>;
 }
 
 /** The worker processes of a chaos run. */
@@ -27,12 +30,19 @@ export class Fleet {
   readonly #workers = new Set<ChaosWorker>();
   /** Those that ended by themselves after they had begun to work, with the code they left. */
   readonly crashes: string[] = [];
+  readonly #admit: (name: string) => Promise<(url: string) => string>;
   /** A process is gone, wanted or not. */
   onGone: (worker: ChaosWorker) => void = () => {};
 
-  constructor(url: string, folder: string) {
+  /** `admit` gives each process the address under which it connects; all are the same account when left out. */
+  constructor(
+    url: string,
+    folder: string,
+    admit: (name: string) => Promise<(url: string) => string> = () => Promise.resolve((same) => same),
+  ) {
     this.#url = url;
     this.#folder = folder;
+    this.#admit = admit;
   }
 
   /** Those that have not ended. */
@@ -50,6 +60,7 @@ export class Fleet {
     const count = (this.#born.get(workerId) ?? 0) + 1;
     this.#born.set(workerId, count);
     const name = `${workerId}#${count}`;
+    const as = await this.#admit(name);
     const [proxy, sessionProxy] = await Promise.all([
       ServerProxy.before(this.#url),
       ServerProxy.before(this.#url),
@@ -57,8 +68,8 @@ export class Fleet {
     const task: WorkerTask = {
       name,
       workerId,
-      url: proxy.url,
-      sessionUrl: sessionProxy.url,
+      url: as(proxy.url),
+      sessionUrl: as(sessionProxy.url),
       journal: this.#journalOf(name),
     };
     const file = fileURLToPath(new URL("worker-process.js", import.meta.url));
@@ -80,6 +91,7 @@ export class Fleet {
       isEnding: false,
       isKilled: false,
       isReady: false,
+      refused: new Set(),
     };
     child.on("message", () => {
       worker.isReady = true;

@@ -14,7 +14,11 @@ const rowsPerRead = 50_000;
 const slackMs = 6_000;
 
 /** One history of what the database recorded and what the processes wrote down, in the order of time. */
-export async function historyOf(url: string, journals: readonly string[]): Promise<History> {
+export async function historyOf(
+  url: string,
+  journals: readonly string[],
+  { strict }: { readonly strict: boolean },
+): Promise<History> {
   const entries: Entry[] = await recordedEntries(url);
   for (const journal of journals) for (const entry of readJournal(journal)) entries.push(entry);
   // Entries of one source keep their order: what the database did in one moment is told apart by its numbers.
@@ -29,6 +33,7 @@ export async function historyOf(url: string, journals: readonly string[]): Promi
       maxCrashes,
       ownedWithinMs,
       raceMs,
+      lateClaimsMax: strict ? 0 : 1,
     },
     entries,
   };
@@ -40,6 +45,10 @@ interface StoredEntry extends Recorded {
   readonly at_ms: number;
 }
 
+/** A row is in line from its commit on, which in a queue that is not strict may come long after the insert that the trigger saw. */
+const atSql = `case when "is" = 'moved' and body -> 'from' = 'null' and current_setting('track_commit_timestamp') = 'on'
+  then coalesce(pg_xact_commit_timestamp(xact::xid8::xid), at) else at end`;
+
 async function recordedEntries(url: string): Promise<Entry[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -47,7 +56,7 @@ async function recordedEntries(url: string): Promise<Entry[]> {
   try {
     for (let after = "0"; ; ) {
       const { rows } = await client.query<StoredEntry>(
-        `select n, xact, by, "is", body, extract(epoch from at)::float8 * 1000 as at_ms from ${recorderSchema(schema)}.entries
+        `select n, xact, by, "is", body, extract(epoch from ${atSql})::float8 * 1000 as at_ms from ${recorderSchema(schema)}.entries
          where n > $1 order by n limit ${rowsPerRead}`,
         [after],
       );

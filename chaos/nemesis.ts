@@ -2,13 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Dice } from "../simulation/dice.js";
 import type { PostgresServer } from "../src/embedded.js";
+import type { Claimer } from "./claimer.js";
 import type { ChaosWorker, Fleet } from "./fleet.js";
 import type { Journal } from "./journal.js";
+import { type Illness, illnesses, type Rights } from "./rights.js";
 import { leaseMs, ttlMs } from "./settings.js";
 
 const ids = ["a", "b", "c", "d", "e"] as const;
 const workersMin = 2;
 const restartMs = 1_000;
+const greyMs = { least: 1_000, most: 12_000 } as const;
 
 type Act = (worker: ChaosWorker) => void | Promise<void>;
 
@@ -18,6 +21,8 @@ export class Nemesis {
   readonly #fleet: Fleet;
   readonly #journal: Journal;
   readonly #dice: Dice;
+  readonly #rights: Rights;
+  readonly #claimer: Claimer;
   readonly #counts = new Map<string, number>();
   readonly #pending = new Set<Promise<void>>();
 
@@ -26,13 +31,18 @@ export class Nemesis {
     readonly fleet: Fleet;
     readonly journal: Journal;
     readonly dice: Dice;
+    readonly rights: Rights;
+    readonly claimer: Claimer;
   }) {
+    this.#rights = parts.rights;
+    this.#claimer = parts.claimer;
     this.#server = parts.server;
     this.#fleet = parts.fleet;
     this.#journal = parts.journal;
     this.#dice = parts.dice;
     this.#fleet.onGone = (worker) =>
       this.#note(worker.name, worker.isEnding && !worker.isKilled ? "drained" : "killed", "gone");
+    this.#claimer.onGone = (name) => this.#note(name, "killed", "gone");
   }
 
   /** How often each fault was made. */
@@ -63,6 +73,11 @@ export class Nemesis {
       ["connections cut", (worker) => this.#cut(worker)],
       ["slow network", (worker) => this.#slow(worker)],
       ["session swallowed", (worker) => this.#swallow(worker)],
+      ["session ended on the server's side", (worker) => this.#breakSession(worker)],
+      ...illnesses.map(
+        (illness) => [illness, (worker: ChaosWorker) => this.#refuse(worker, illness)] as const,
+      ),
+      ["claimer by hand killed", () => this.#claimer.kill()],
       ["server stopped", () => this.#restart()],
     ];
     const [name, act] = this.#dice.pick(acts);
@@ -145,6 +160,25 @@ export class Nemesis {
   #swallow(worker: ChaosWorker): void {
     this.#during(worker, "session", ttlMs * 2);
     worker.sessionProxy.swallow();
+  }
+
+  /** Its lock is free, and its beats go on. */
+  #breakSession(worker: ChaosWorker): void {
+    this.#during(worker, "session", ttlMs * 2);
+    worker.sessionProxy.breakServerSide();
+  }
+
+  /** The server refuses it one sort of statement for a while; told before the first is refused, and healed after the last. */
+  async #refuse(worker: ChaosWorker, illness: Illness): Promise<void> {
+    if (worker.refused.has(illness)) return;
+    worker.refused.add(illness);
+    this.#note(worker.name, illness, "hit");
+    await this.#rights.refuse(worker.name, illness);
+    this.#later(this.#dice.between(greyMs.least, greyMs.most), async () => {
+      await this.#rights.allow(worker.name, illness);
+      worker.refused.delete(illness);
+      this.#note(worker.name, illness, "ok");
+    });
   }
 
   async #restart(): Promise<void> {

@@ -47,6 +47,14 @@ export class ServerProxy {
     for (const pair of this.#pairs) pair.isSwallowed = true;
   }
 
+  /** The server sees the end of every connection there is, and the client does not. New ones work. */
+  breakServerSide(): void {
+    for (const pair of this.#pairs) {
+      pair.isSwallowed = true;
+      pair.upstream.destroy();
+    }
+  }
+
   close(): void {
     for (const { client, upstream } of this.#pairs) {
       client.destroy();

@@ -1,4 +1,5 @@
 import type { Entry, EntryOf, Move, RowState } from "../simulation/entries.js";
+import { illnesses } from "./rights.js";
 
 /** What a job that was lost with its process waits for, from then until its next start. */
 export type Cause =
@@ -19,8 +20,12 @@ export interface Recovery {
   readonly causes: ReadonlyMap<Cause, number>;
   /** The longest backoff that stood in its way. */
   readonly backoffMs: number;
-  /** What happened meanwhile to the server, and to those who held rows of its key. */
+  /** What happened meanwhile to the server, and to those who held rows of its key, or what these were still refused. */
   readonly faults: readonly string[];
+  /** Whose claims were refused meanwhile: its bucket may have been theirs, until they gave it up. */
+  readonly greys: readonly string[];
+  /** It was claimed by hand: nobody but its lease can tell that its process is gone. */
+  readonly isByHand: boolean;
 }
 
 interface Row {
@@ -39,32 +44,44 @@ interface Lost {
   readonly causes: Map<Cause, number>;
   readonly holders: Set<string>;
   readonly faults: Set<string>;
+  readonly greys: Set<string>;
+  readonly isByHand: boolean;
 }
+
+/** Of each process, what is wrong with it now. */
+type OpenFaults = Map<string, Set<string>>;
 
 /** From the end of a killed process to the next start of each job that it held, and what that time went by with. Pure. */
 export function recoveriesOf(entries: readonly Entry[]): readonly Recovery[] {
   const lines = new Map<string, Map<string, Row>>();
   const lost = new Map<string, Lost>();
+  const open: OpenFaults = new Map();
   const recoveries: Recovery[] = [];
+  const markAll = (key: string, atMs: number): void => {
+    for (const one of lost.values()) if (one.key === key) mark(one, lines.get(key), { nowMs: atMs, open });
+  };
   for (const entry of entries) {
     if (entry.is === "moved") {
-      for (const one of lost.values()) if (one.key === entry.key) mark(one, lines.get(entry.key), entry.atMs);
+      markAll(entry.key, entry.atMs);
       move(lines, entry);
       const { to } = entry;
       if (to === null || to.isFinished) lost.delete(entry.id);
     } else if (entry.is === "fault") {
+      noteOpen(open, entry);
       for (const one of lost.values()) noteFault(one, entry);
       if (entry.what === "killed" && entry.state === "gone") lose(lines, lost, entry);
+      for (const one of lost.values()) for (const grey of greysIn(open)) one.greys.add(grey);
     } else if (entry.is === "started" || entry.is === "ended") {
-      for (const one of lost.values()) if (one.key === entry.key) mark(one, lines.get(entry.key), entry.atMs);
+      markAll(entry.key, entry.atMs);
       const row = lines.get(entry.key)?.get(entry.id);
       if (row !== undefined && row.state.token === entry.token) row.isRunning = entry.is === "started";
       const one = lost.get(entry.id);
       if (entry.is !== "started" || one === undefined) continue;
       lost.delete(entry.id);
-      const { id, key, lostAtMs, causes, backoffMs } = one;
+      const { id, key, lostAtMs, causes, backoffMs, isByHand } = one;
       const ms = entry.atMs - lostAtMs;
-      recoveries.push({ id, key, lostAtMs, ms, causes, backoffMs, faults: [...one.faults] });
+      const [faults, greys] = [[...one.faults], [...one.greys]];
+      recoveries.push({ id, key, lostAtMs, ms, causes, backoffMs, faults, greys, isByHand });
     }
   }
   return recoveries;
@@ -95,9 +112,33 @@ function lose(
     for (const [id, row] of line) {
       if (row.state.status !== "processing" || row.by !== process) continue;
       row.isRunning = false;
-      const found = { causes: new Map(), holders: new Set<string>(), faults: new Set<string>() };
-      lost.set(id, { id, key, lostAtMs: atMs, markedAtMs: atMs, backoffMs: 0, ...found });
+      lost.set(id, {
+        id,
+        key,
+        lostAtMs: atMs,
+        markedAtMs: atMs,
+        backoffMs: 0,
+        causes: new Map(),
+        holders: new Set(),
+        faults: new Set(),
+        greys: new Set(),
+        isByHand: process.startsWith("hand#"),
+      });
     }
+}
+
+function noteOpen(open: OpenFaults, { process, what, state }: EntryOf<"fault">): void {
+  const faults = open.get(process) ?? new Set<string>();
+  open.set(process, faults);
+  if (state === "hit") faults.add(what);
+  else if (state === "ok") faults.delete(what);
+  else open.delete(process);
+}
+
+function greysIn(open: OpenFaults): readonly string[] {
+  return [...open].flatMap(([process, faults]) =>
+    faults.has("claims fail") ? [`${process} claims fail`] : [],
+  );
 }
 
 function noteFault(one: Lost, { process, what, state }: EntryOf<"fault">): void {
@@ -106,13 +147,21 @@ function noteFault(one: Lost, { process, what, state }: EntryOf<"fault">): void 
 }
 
 /** Adds the time since the last mark to what it waited for. */
-function mark(one: Lost, line: ReadonlyMap<string, Row> | undefined, nowMs: number): void {
+function mark(
+  one: Lost,
+  line: ReadonlyMap<string, Row> | undefined,
+  { nowMs, open }: { readonly nowMs: number; readonly open: OpenFaults },
+): void {
   const fromMs = one.markedAtMs;
   one.markedAtMs = nowMs;
   const row = line?.get(one.id);
   if (line === undefined || row === undefined || nowMs <= fromMs) return;
   const head = headOf(line, row);
-  if (head.state.status === "processing") one.holders.add(head.by);
+  if (head.state.status === "processing") {
+    one.holders.add(head.by);
+    // One that is half ill may claim a row and then not be able to work on it.
+    for (const what of illnesses) if (open.get(head.by)?.has(what)) one.faults.add(`${head.by} ${what}`);
+  }
   const dueAtMs = head.state.status === "pending" ? head.state.availableAtMs : fromMs;
   const backoffMs = Math.max(0, Math.min(nowMs, dueAtMs) - fromMs);
   if (backoffMs > 0) {

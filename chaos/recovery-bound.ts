@@ -1,7 +1,7 @@
 import type { Violation } from "../simulation/history.js";
 import { defaults } from "../src/index.js";
 import type { Recovery } from "./recoveries.js";
-import { leaseMs } from "./settings.js";
+import { heartbeatMs, leaseMs } from "./settings.js";
 
 /** What a machine with more processes than cores may add. */
 const slackMs = 6_000;
@@ -14,11 +14,20 @@ const askedMs = 1_000;
  */
 export const recoveryBoundMs: number = leaseMs + defaults.pollIdleMs + slackMs;
 
-/** Recoveries that nothing else has disturbed and that took too long, or that waited for a backoff: a process that is gone has not failed. */
+/**
+ * What it may take longer while somebody's claims are refused, whose bucket it may be: claims fail at most one poll apart, then the next beat says so, and who beats after that owns the bucket.
+ */
+export const greyMs: number = defaults.claimFailuresMax * defaults.pollIdleMs + 2 * heartbeatMs;
+
+/** Recoveries that nothing else has disturbed and that took too long, or that waited for a backoff: a process that is gone has not failed. One that claimed by hand is in no registry, so its jobs have a backoff too. */
 export function lateRecoveries(recoveries: readonly Recovery[]): readonly Violation[] {
-  return recoveries.flatMap(({ id, key, ms, causes, backoffMs, faults }) => {
-    const waitedMs = ms - (causes.get("an earlier row runs") ?? 0);
-    if (faults.length > 0 || (waitedMs <= recoveryBoundMs && backoffMs <= askedMs)) return [];
+  return recoveries.flatMap(({ id, key, ms, causes, backoffMs, faults, greys, isByHand }) => {
+    const byHandMs = isByHand
+      ? (causes.get("its own backoff") ?? 0) + (causes.get("an earlier row is backing off") ?? 0)
+      : 0;
+    const waitedMs = ms - (causes.get("an earlier row runs") ?? 0) - byHandMs;
+    const boundMs = recoveryBoundMs + (greys.length > 0 ? greyMs : 0);
+    if (faults.length > 0 || (waitedMs <= boundMs && (isByHand || backoffMs <= askedMs))) return [];
     const waits = [...causes].map(([cause, waited]) => `${cause} ${Math.round(waited)} ms`).join(", ");
     const message = `Job ${id} of ${key} was lost with its process and started ${Math.round(ms)} ms later, without another fault; it waited for: ${waits}.`;
     return [{ checker: "recovery in time", message, about: [id, key] }];

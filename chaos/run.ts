@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { violationsOf } from "../simulation/checkers/all.js";
 import { Dice } from "../simulation/dice.js";
 import { type PostgresServer, startPostgres } from "../src/embedded.js";
+import { Claimer } from "./claimer.js";
 import { figuresOf } from "./figures.js";
 import { Fleet } from "./fleet.js";
 import { historyOf } from "./history-of.js";
@@ -15,14 +16,16 @@ import { type ChaosOptions, chaosOptions, help } from "./options.js";
 import { recoveriesOf } from "./recoveries.js";
 import { lateRecoveries } from "./recovery-bound.js";
 import { report } from "./report.js";
-import type { ProducerTask } from "./settings.js";
-import { prepare, stopProducers, untilDone } from "./stage.js";
+import { Rights } from "./rights.js";
+import type { ActorTask, ProducerTask } from "./settings.js";
+import { prepare, stopActors, untilDone } from "./stage.js";
 import { timeline } from "./timeline.js";
 
 /** The command `npm run chaos`. */
 
 const producerProcesses = 2;
 const producersEach = 8;
+const lateEach = 2;
 const progressMs = 5_000;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -39,46 +42,72 @@ async function main(): Promise<number> {
     return 0;
   }
   const folder = mkdtempSync(join(tmpdir(), "leasehold-chaos-"));
-  const server = await startPostgres({ settings: { max_connections: "200", synchronous_commit: "on" } });
+  const refusals = { count: 0 };
+  const log = (line: string): void => {
+    if (line.includes("permission denied")) refusals.count++;
+  };
+  const server = await startPostgres({
+    log,
+    settings: { max_connections: "200", synchronous_commit: "on", track_commit_timestamp: "on" },
+  });
   try {
-    return await run(options, server, folder);
+    return await run(options, server, { folder, refusals });
   } finally {
     await server.stop("immediate");
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function run(options: ChaosOptions, server: PostgresServer, folder: string): Promise<number> {
+async function run(
+  options: ChaosOptions,
+  server: PostgresServer,
+  { folder, refusals }: { readonly folder: string; readonly refusals: { readonly count: number } },
+): Promise<number> {
   const { minutes, seed, everyMs } = options;
-  await prepare(server.url);
+  const { url } = server;
+  await prepare(url, { strict: false });
+  const rights = new Rights(url);
+  await rights.prepare();
   const dice = new Dice(seed);
-  const fleet = new Fleet(server.url, folder);
-  const journals = [join(folder, "nemesis.jsonl")];
+  const fleet = new Fleet(url, folder, (name) => rights.admit(name));
+  const claimer = new Claimer({ url, folder, seed });
+  const journals = [join(folder, "nemesis.jsonl"), join(folder, "operator.jsonl")];
   const nemesis = new Nemesis({
     server,
     fleet,
     journal: new Journal(journals[0] ?? ""),
     dice: dice.fork("nemesis"),
+    rights,
+    claimer,
   });
   for (const id of ["a", "b", "c", "d"]) await fleet.start(id);
-  const producers = Array.from({ length: producerProcesses }, (_, n) => {
+  claimer.start();
+  const operator: ActorTask = { name: "operator", url, journal: journals[1] ?? "", seed };
+  const actors = [start("operator-process.js", operator)];
+  for (let n = 0; n < producerProcesses; n++) {
     const journal = join(folder, `producer-${n}.jsonl`);
     journals.push(journal);
-    return startProducers({ ...options, url: server.url, journal, name: `producer#${n}`, seed: seed + n });
-  });
+    actors.push(startProducers({ ...options, url, journal, name: `producer#${n}`, seed: seed + n }));
+  }
   say(`seed ${seed}: ${minutes} minutes, a fault every ${everyMs} ms`);
   const startedAtMs = performance.now();
+  let killed = 0;
   const timer = setInterval(() => progress(nemesis, startedAtMs), progressMs);
   try {
     await nemesis.run(startedAtMs + minutes * 60_000, everyMs);
-    await stopProducers(producers);
-    await untilDone(server.url);
+    actors.push(...claimer.end());
+    killed = await stopActors(actors);
+    await untilDone(url);
     await fleet.stop(15_000);
   } finally {
     clearInterval(timer);
-    for (const child of [...producers, ...fleet.workers.map((worker) => worker.child)]) child.kill("SIGKILL");
+    for (const child of [...actors, ...claimer.end(), ...fleet.workers.map((worker) => worker.child)])
+      child.kill("SIGKILL");
   }
-  return await judge(options, { server, nemesis, fleet, journals: [...journals, ...fleet.journals] });
+  const crashes = [...fleet.crashes, ...claimer.crashes];
+  if (killed > 0) crashes.push(`${killed} producers, claimers or operators did not stop when told to`);
+  journals.push(...claimer.journals, ...fleet.journals);
+  return await judge(options, { server, nemesis, crashes, journals, refused: refusals.count });
 }
 
 async function judge(
@@ -86,12 +115,13 @@ async function judge(
   ran: {
     readonly server: PostgresServer;
     readonly nemesis: Nemesis;
-    readonly fleet: Fleet;
+    readonly crashes: readonly string[];
     readonly journals: readonly string[];
+    readonly refused: number;
   },
 ): Promise<number> {
-  const history = await historyOf(ran.server.url, ran.journals);
-  const crashes = ran.fleet.crashes.map((message) => ({ checker: "processes live", message, about: [] }));
+  const history = await historyOf(ran.server.url, ran.journals, { strict: false });
+  const crashes = ran.crashes.map((message) => ({ checker: "processes live", message, about: [] }));
   const late = lateRecoveries(recoveriesOf(history.entries));
   const violations = [...violationsOf(history), ...late, ...crashes];
   const figures = figuresOf(history);
@@ -101,6 +131,7 @@ async function judge(
     faults: ran.nemesis.counts,
     violations,
     server: ran.server.version,
+    refused: ran.refused,
   };
   mkdirSync(options.out, { recursive: true });
   writeFileSync(join(options.out, "report.md"), report(parts));
@@ -121,14 +152,18 @@ async function judge(
   return violations.length === 0 ? 0 : 1;
 }
 
-function startProducers(given: Omit<ProducerTask, "producers">): ChildProcess {
-  const task: ProducerTask = {
+function startProducers(given: Omit<ProducerTask, "producers" | "lateProducers">): ChildProcess {
+  const jobsPerSecond = given.jobsPerSecond / producerProcesses;
+  return start("producer-process.js", {
     ...given,
     producers: producersEach,
-    jobsPerSecond: given.jobsPerSecond / producerProcesses,
-  };
-  const file = fileURLToPath(new URL("producer-process.js", import.meta.url));
-  return fork(file, [JSON.stringify(task)]);
+    lateProducers: lateEach,
+    jobsPerSecond,
+  });
+}
+
+function start(file: string, task: ProducerTask | ActorTask): ChildProcess {
+  return fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(task)]);
 }
 
 function progress(nemesis: Nemesis, startedAtMs: number): void {

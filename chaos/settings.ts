@@ -6,6 +6,8 @@ export const heartbeatMs = 1_000;
 export const ttlMs = 4_000;
 export const leaseMs = 5_000;
 export const keysCount = 64;
+/** Keys that are sent much more, and on which some transactions commit late. */
+export const hotKeysCount = 2;
 export const maxAttempts = 20;
 /** Faults are so frequent here that a job which harms nobody meets several. */
 export const maxCrashes = 20;
@@ -15,6 +17,15 @@ export interface ChaosJob {
   readonly workMs: number;
   readonly failures: number;
   readonly effect: "none" | "once" | "fenced";
+  /** It ends as a dead letter, each time. */
+  readonly isDoomed?: boolean;
+}
+
+export interface ChaosJobs {
+  readonly [kind: string]: ChaosJob;
+  readonly work: ChaosJob;
+  /** Sent, redriven and discarded by the operator in hundreds. */
+  readonly bulk: ChaosJob;
 }
 
 export interface WorkerTask {
@@ -26,11 +37,21 @@ export interface WorkerTask {
   readonly journal: string;
 }
 
+/** For an actor of which there is one: the operator, and who claims by hand. */
+export interface ActorTask {
+  readonly name: string;
+  readonly url: string;
+  readonly journal: string;
+  readonly seed: number;
+}
+
 export interface ProducerTask {
   readonly name: string;
   readonly url: string;
   readonly journal: string;
   readonly producers: number;
+  /** How many of them hold transactions on hot keys open; none in a strict queue, where everybody else would wait. */
+  readonly lateProducers: number;
   readonly jobsPerSecond: number;
   readonly seed: number;
 }

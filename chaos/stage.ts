@@ -8,11 +8,12 @@ import { buckets, maxCrashes, queueName, schema } from "./settings.js";
 
 const endMsMax = 180_000;
 
-/** Makes the queue, strict so that the order of commits is the order of the line, and the triggers that record what becomes of its rows. */
-export async function prepare(url: string): Promise<void> {
+/** Makes the queue, the roles, and the triggers that record what becomes of its rows. In a strict queue the order of commits is the order of the line. */
+export async function prepare(url: string, { strict }: { readonly strict: boolean }): Promise<void> {
   const lh = await connect({ url, schema, logger: false });
   await lh.migrate();
-  await lh.queue(queueName, { order: "key", buckets, strict: true, maxCrashes });
+  await lh.queue(queueName, { order: "key", buckets, strict, maxCrashes });
+  await lh.grant();
   await lh.close();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -38,14 +39,21 @@ export async function untilDone(url: string): Promise<void> {
   }
 }
 
-/** Tells producers to stop, and waits until the last answer has come. */
-export async function stopProducers(producers: readonly ChildProcess[]): Promise<void> {
+/** Tells producers and others to stop, and waits until the last answer has come. Returns how many never had theirs, and were killed. */
+export async function stopActors(actors: readonly ChildProcess[]): Promise<number> {
+  let killed = 0;
   await Promise.all(
-    producers.map(async (producer) => {
-      if (producer.exitCode !== null) return;
-      const exited = once(producer, "exit");
-      producer.send("stop", () => {});
+    actors.map(async (actor) => {
+      if (actor.exitCode !== null || actor.signalCode !== null) return;
+      const exited = once(actor, "exit");
+      actor.send("stop", () => {});
+      const timer = setTimeout(() => {
+        killed++;
+        actor.kill("SIGKILL");
+      }, endMsMax);
       await exited;
+      clearTimeout(timer);
     }),
   );
+  return killed;
 }

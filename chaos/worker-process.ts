@@ -1,9 +1,10 @@
 import pg from "pg";
-import { effectSql } from "../simulation/engine/recorder.js";
-import { connect, retryAfter } from "../src/index.js";
+import { connect, type WorkingJob } from "../src/index.js";
+import { handle } from "./handle.js";
 import { Journal } from "./journal.js";
 import {
   type ChaosJob,
+  type ChaosJobs,
   heartbeatMs,
   leaseMs,
   queueName,
@@ -35,29 +36,12 @@ const lh = await connect({
   ttlMs,
 });
 
-const worker = lh.worker<{ work: ChaosJob }>(
+const work = async (job: WorkingJob<string, ChaosJob>): Promise<void> => {
+  await handle({ lh, journal, process: task.name }, job);
+};
+const worker = lh.worker<ChaosJobs>(
   queueName,
-  {
-    work: async (job) => {
-      const { id, partitionKey: key, fenceToken: token, payload } = job;
-      const about = { process: task.name, id, key, token };
-      journal.note({ is: "started", ...about });
-      try {
-        if (payload.workMs > 0) await new Promise((resolve) => setTimeout(resolve, payload.workMs));
-        if (job.attempt <= payload.failures) throw retryAfter(50, "told to fail");
-        const values = [payload.effect, id, key, String(token)];
-        if (payload.effect === "once") await job.transaction((tx) => tx.query(effectSql(schema), values));
-        if (payload.effect === "fenced") {
-          await lh.transaction(async (tx) => {
-            await lh.fence(tx, key, token);
-            await tx.query(effectSql(schema), values);
-          });
-        }
-      } finally {
-        journal.note({ is: "ended", ...about });
-      }
-    },
-  },
+  { work, bulk: work },
   { concurrency: 8, leaseMs, drainLimitMs: 5_000, abortGraceMs: 1_000, housekeepingMs: 10_000 },
 );
 

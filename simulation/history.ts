@@ -10,6 +10,8 @@ export interface HistorySettings {
   readonly ownedWithinMs: number;
   /** Statements that run at the same time are written down in either order, this far apart at most. None in the simulation, where one runs at a time. */
   readonly raceMs: number;
+  /** How many claims of its key may still pass over a row that committed below others. None in a strict queue, nor where every enqueue commits at once. */
+  readonly lateClaimsMax: number;
 }
 
 export interface History {

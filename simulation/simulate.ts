@@ -108,6 +108,7 @@ function historyOf(world: World, plan: Plan): History {
     maxCrashes,
     ownedWithinMs,
     raceMs: 0,
+    lateClaimsMax: 0,
   };
   return { settings, entries: world.history };
 }

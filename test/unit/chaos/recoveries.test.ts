@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Recovery, recoveriesOf } from "../../../chaos/recoveries.js";
-import { lateRecoveries, recoveryBoundMs } from "../../../chaos/recovery-bound.js";
+import { greyMs, lateRecoveries, recoveryBoundMs } from "../../../chaos/recovery-bound.js";
 import type { Entry, RowState } from "../../../simulation/entries.js";
 
 /** Writes a history of one key. */
@@ -44,7 +44,7 @@ class Line {
     return this;
   }
 
-  fault(atMs: number, process: string, what: string, state: "hit" | "gone" = "hit"): this {
+  fault(atMs: number, process: string, what: string, state: "hit" | "ok" | "gone" = "hit"): this {
     this.entries.push({ is: "fault", atMs, process, what, state });
     return this;
   }
@@ -135,10 +135,25 @@ describe("a recovery", () => {
     expect(only(line, "1")).toMatchObject({ lostAtMs: 2_000, ms: 600 });
     expect(recoveriesOf(line.entries)).toHaveLength(1);
   });
+
+  test("what was wrong with a holder before the loss is named, and whose claims were refused", () => {
+    const line = new Line()
+      .pending(0, "1")
+      .claimed(10, "1", "a#1")
+      .fault(20, "b#1", "settles fail", "hit")
+      .fault(30, "c#1", "claims fail", "hit")
+      .fault(40, "d#1", "claims fail", "hit")
+      .fault(50, "d#1", "claims fail", "ok")
+      .fault(1_000, "a#1", "killed", "gone")
+      .pending(2_000, "1")
+      .claimed(2_500, "1", "b#1")
+      .handled(2_600, "1", "b#1");
+    expect(only(line, "1")).toMatchObject({ faults: ["b#1 settles fail"], greys: ["c#1 claims fail"] });
+  });
 });
 
 describe("the bound", () => {
-  const late = { id: "1", key: "k", lostAtMs: 0, backoffMs: 0, faults: [] };
+  const late = { id: "1", key: "k", lostAtMs: 0, backoffMs: 0, faults: [], greys: [], isByHand: false };
 
   test("is kept without the time that earlier rows run", () => {
     const causes = new Map([["an earlier row runs", 60_000] as const, ["a claim", 1_000] as const]);
@@ -151,5 +166,19 @@ describe("the bound", () => {
     expect(lateRecoveries([slow])).toMatchObject([{ checker: "recovery in time", about: ["1", "k"] }]);
     expect(lateRecoveries([{ ...slow, faults: ["server"] }])).toEqual([]);
     expect(lateRecoveries([{ ...late, ms: 3_000, backoffMs: 2_000, causes: new Map() }])).toHaveLength(1);
+  });
+
+  test("is longer while somebody's claims are refused, and no longer than that", () => {
+    const causes = new Map([["a claim", recoveryBoundMs + greyMs] as const]);
+    const slow = { ...late, ms: recoveryBoundMs + greyMs, causes, greys: ["b#1 claims fail"] };
+    expect(lateRecoveries([slow])).toEqual([]);
+    expect(lateRecoveries([{ ...slow, ms: slow.ms + 1 }])).toHaveLength(1);
+  });
+
+  test("lets a job that was claimed by hand have its backoff, and nothing else", () => {
+    const causes = new Map([["its own backoff", 20_000] as const]);
+    const slow = { ...late, ms: 20_000 + recoveryBoundMs, backoffMs: 20_000, causes, isByHand: true };
+    expect(lateRecoveries([slow])).toEqual([]);
+    expect(lateRecoveries([{ ...slow, ms: slow.ms + 1 }])).toHaveLength(1);
   });
 });

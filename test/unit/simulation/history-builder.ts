@@ -10,6 +10,7 @@ const settings: HistorySettings = {
   maxCrashes: 2,
   ownedWithinMs: 1_000,
   raceMs: 0,
+  lateClaimsMax: 0,
 };
 
 const blank: RowState = {
@@ -28,6 +29,7 @@ const blank: RowState = {
 export class HistoryBuilder {
   readonly entries: Entry[] = [];
   readonly #rows = new Map<string, { key: string; seq: bigint; state: RowState }>();
+  readonly #reserved = new Map<string, bigint>();
   #seq = 0n;
   atMs = 0;
 
@@ -47,8 +49,14 @@ export class HistoryBuilder {
     return this.add({ is: "acknowledged", atMs: this.atMs, id, key });
   }
 
+  /** Its place is drawn now; it is inserted, which here is its commit, later. */
+  reserve(id: string): this {
+    this.#reserved.set(id, ++this.#seq);
+    return this;
+  }
+
   insert(id: string, key = "k", to: Partial<RowState> = {}, idempotencyKey: string | null = null): this {
-    const seq = ++this.#seq;
+    const seq = this.#reserved.get(id) ?? ++this.#seq;
     const state = { ...blank, ...to };
     this.#rows.set(id, { key, seq, state });
     return this.add({
