@@ -2,11 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Dice } from "../simulation/dice.js";
 import type { Leasehold, Queue } from "../src/index.js";
 import type { Journal } from "./journal.js";
-import { type ChaosJobs, hotKeysCount, maxAttempts } from "./settings.js";
+import { type ChaosJob, type ChaosJobs, hotKeysCount, hotWorkMs, maxAttempts } from "./settings.js";
 
-const openMs = { least: 50, most: 4_000 } as const;
+const openMs = { least: 50, most: 3_000 } as const;
+/** So many that the key is still busy with them when the late row appears, and seconds after. */
+const burst = 300;
 
-/** Enqueues on a hot key in a transaction that stays open for a while, and commits below what others have sent and workers have done since. */
+/** Enqueues on a hot key in a transaction that stays open while many more are sent, and commits below those that workers have done since. */
 export async function commitLate(
   {
     lh,
@@ -16,11 +18,23 @@ export async function commitLate(
   dice: Dice,
 ): Promise<void> {
   const partitionKey = `hot${dice.whole(1, hotKeysCount)}`;
-  const payload = { workMs: 0, failures: 0, effect: dice.pick(["none", "once", "fenced"] as const) };
+  const payload = (): ChaosJob => ({
+    workMs: dice.between(0, hotWorkMs),
+    failures: 0,
+    effect: dice.pick(["none", "once", "fenced"] as const),
+  });
   const id = await lh.transaction(async (tx) => {
-    const enqueued = await queue.enqueue("work", payload, { partitionKey, maxAttempts, tx });
+    const late = await queue.enqueue("work", payload(), { partitionKey, maxAttempts, tx });
+    const jobs = Array.from({ length: burst }, () => ({
+      kind: "work" as const,
+      payload: payload(),
+      partitionKey,
+      maxAttempts,
+    }));
+    for (const one of await queue.enqueueMany(jobs))
+      journal.note({ is: "acknowledged", id: one.id, key: partitionKey });
     await sleep(dice.between(openMs.least, openMs.most));
-    return enqueued.id;
+    return late.id;
   });
   journal.note({ is: "acknowledged", id, key: partitionKey });
 }

@@ -12,7 +12,8 @@ export interface ChaosOptions {
 export const help = `npm run chaos -- [options]
 
 Real workers and producers on a real server, and faults every two seconds: kill -9, freezing, connections cut, slowed and swallowed, backends ended, the server stopped at
-once, workers added and drained. Checks what the database recorded and what the processes wrote down. Writes report.md and timeline.svg.
+once, workers added and drained. Grey ones too: for a while the server refuses a worker its claims, settles, completions or renewals, or ends its session without telling it. An operator redrives and
+discards in hundreds, a process claims by hand, and transactions on hot keys commit late. Checks what the database recorded and what the processes wrote down. Writes report.md and timeline.svg.
 
   --minutes N     how long (10)
   --seed N        what the faults are drawn from (by the time of day)

@@ -7,6 +7,7 @@ import {
   type ChaosJob,
   type ChaosJobs,
   hotKeysCount,
+  hotWorkMs,
   keysCount,
   maxAttempts,
   type ProducerTask,
@@ -19,6 +20,7 @@ const task = JSON.parse(process.argv[2] ?? "{}") as ProducerTask;
 process.on("disconnect", () => process.exit(0));
 
 const hotShare = 0.2;
+const latePauseMs = 5_000;
 const journal = new Journal(task.journal);
 const lh = await connect({ url: task.url, schema, logger: false });
 const queue = await lh.queue<ChaosJobs>(queueName);
@@ -33,9 +35,9 @@ async function produce(dice: Dice): Promise<void> {
     await sleep(dice.between(0, 2 * pauseMs));
     const isHot = dice.chance(hotShare);
     const key = isHot ? `hot${dice.whole(1, hotKeysCount)}` : `k${dice.whole(1, keysCount)}`;
-    // A hot key is one stream, which long work would choke.
     const payload: ChaosJob = {
-      workMs: !isHot && dice.chance(0.05) ? dice.between(100, 1_500) : dice.between(0, isHot ? 2 : 10),
+      workMs:
+        !isHot && dice.chance(0.05) ? dice.between(100, 1_500) : dice.between(0, isHot ? hotWorkMs : 10),
       failures: !isHot && dice.chance(0.03) ? 1 : 0,
       effect: dice.pick(["none", "once", "fenced"] as const),
     };
@@ -51,7 +53,7 @@ async function produce(dice: Dice): Promise<void> {
 
 async function produceLate(dice: Dice): Promise<void> {
   while (!isOver) {
-    await sleep(dice.between(0, 500));
+    await sleep(dice.between(0, 2 * latePauseMs));
     await commitLate({ lh, queue, journal }, dice).catch(() => sleep(200));
   }
 }

@@ -25,7 +25,7 @@ import { timeline } from "./timeline.js";
 
 const producerProcesses = 2;
 const producersEach = 8;
-const lateEach = 2;
+const lateEach = 1;
 const progressMs = 5_000;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 

@@ -8,6 +8,8 @@ export const leaseMs = 5_000;
 export const keysCount = 64;
 /** Keys that are sent much more, and on which some transactions commit late. */
 export const hotKeysCount = 2;
+/** At most: a hot key is one stream, which long work would choke. */
+export const hotWorkMs = 12;
 export const maxAttempts = 20;
 /** Faults are so frequent here that a job which harms nobody meets several. */
 export const maxCrashes = 20;
