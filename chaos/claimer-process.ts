@@ -28,12 +28,14 @@ async function invoke(): Promise<void> {
     try {
       const queue = await lh.queue<ChaosJobs>(queueName);
       const workerId = task.name.split("#")[0] ?? task.name;
+      // Not by the lease's own time of day: the server's clock may be another.
+      const untilMs = performance.now() + leaseMs;
       const run = dice.whole(1, runMax);
       const jobs = await queue.claim({ workerId, limit: dice.whole(1, jobsMax), run, leaseMs });
       const broken = new Set<string>();
       for (const job of jobs) {
         // Nothing behind a job that failed is started. No lease is renewed here, so nothing is started either whose lease may run out.
-        const restMs = job.leaseExpiresAt.getTime() - Date.now();
+        const restMs = untilMs - performance.now();
         if (broken.has(job.partitionKey) || restMs < job.payload.workMs + leaseMs / 4) {
           broken.add(job.partitionKey);
           await queue.release(job);

@@ -5,7 +5,7 @@ import type { Entry } from "../simulation/entries.js";
 import type { History } from "../simulation/history.js";
 import { defaults } from "../src/index.js";
 import { readJournal } from "./journal.js";
-import { buckets, maxCrashes, schema, ttlMs } from "./settings.js";
+import { buckets, clockOffsetMs, maxCrashes, schema, ttlMs } from "./settings.js";
 
 /** A claim that takes over from a dead worker, beside the registration with which that one comes back. */
 const raceMs = 1_000;
@@ -17,13 +17,15 @@ const slackMs = 6_000;
 export async function historyOf(
   url: string,
   journals: readonly string[],
-  { strict }: { readonly strict: boolean },
+  { strict, isClockMoved }: { readonly strict: boolean; readonly isClockMoved: boolean },
 ): Promise<History> {
   const entries: Entry[] = await recordedEntries(url);
   for (const journal of journals) for (const entry of readJournal(journal)) entries.push(entry);
   // Entries of one source keep their order: what the database did in one moment is told apart by its numbers.
   entries.sort((a, b) => a.atMs - b.atMs);
-  const ownedWithinMs = ttlMs + defaults.ringRefreshMs + slackMs;
+  // What was seen last before the clock went back seems to have been seen in the future.
+  const movedMs = isClockMoved ? 2 * clockOffsetMs : 0;
+  const ownedWithinMs = ttlMs + defaults.ringRefreshMs + slackMs + movedMs;
   return {
     settings: {
       order: "key",
@@ -43,6 +45,7 @@ interface StoredEntry extends Recorded {
   readonly n: string;
   readonly by: string;
   readonly at_ms: number;
+  readonly clock_offset_ms: string;
 }
 
 /** A row is in line from its commit on, which in a queue that is not strict may come long after the insert that the trigger saw. */
@@ -56,7 +59,7 @@ async function recordedEntries(url: string): Promise<Entry[]> {
   try {
     for (let after = "0"; ; ) {
       const { rows } = await client.query<StoredEntry>(
-        `select n, xact, by, "is", body, extract(epoch from ${atSql})::float8 * 1000 as at_ms from ${recorderSchema(schema)}.entries
+        `select n, xact, by, "is", body, extract(epoch from ${atSql})::float8 * 1000 as at_ms, clock_offset_ms from ${recorderSchema(schema)}.entries
          where n > $1 order by n limit ${rowsPerRead}`,
         [after],
       );
@@ -68,5 +71,8 @@ async function recordedEntries(url: string): Promise<Entry[]> {
   } finally {
     await client.end();
   }
-  return lasting(recorded).map((row) => entryOf(row, { atMs: row.at_ms, by: row.by, baseMs: 0 }));
+  return lasting(recorded).map((row) => {
+    const offsetMs = Number(row.clock_offset_ms);
+    return entryOf(row, { atMs: row.at_ms - offsetMs, by: row.by, baseMs: offsetMs });
+  });
 }

@@ -6,13 +6,14 @@ import type { Claimer } from "./claimer.js";
 import type { ChaosWorker, Fleet } from "./fleet.js";
 import type { Journal } from "./journal.js";
 import { type Illness, illnesses, type Rights } from "./rights.js";
-import { leaseMs, ttlMs } from "./settings.js";
+import type { ServerClock } from "./server-clock.js";
+import { clockOffsetMs, leaseMs, ttlMs } from "./settings.js";
 
 const ids = ["a", "b", "c", "d", "e"] as const;
 const workersMin = 2;
 const restartMs = 1_000;
-/** The longest are longer than a bucket may be without an owner who can claim from it. */
-const greyMs = { least: 1_000, most: 30_000 } as const;
+/** Short ones pass before anybody has to act; long ones are longer than a bucket may be without an owner who can claim from it. */
+const greyMs = { short: [1_000, 10_000], long: [25_000, 40_000] } as const;
 
 type Act = (worker: ChaosWorker) => void | Promise<void>;
 
@@ -24,6 +25,7 @@ export class Nemesis {
   readonly #dice: Dice;
   readonly #rights: Rights;
   readonly #claimer: Claimer;
+  readonly #clock: ServerClock | null;
   readonly #counts = new Map<string, number>();
   readonly #pending = new Set<Promise<void>>();
 
@@ -34,7 +36,10 @@ export class Nemesis {
     readonly dice: Dice;
     readonly rights: Rights;
     readonly claimer: Claimer;
+    /** Null when the server has the time of the machine. */
+    readonly clock: ServerClock | null;
   }) {
+    this.#clock = parts.clock;
     this.#rights = parts.rights;
     this.#claimer = parts.claimer;
     this.#server = parts.server;
@@ -175,7 +180,8 @@ export class Nemesis {
     worker.refused.add(illness);
     this.#note(worker.name, illness, "hit");
     await this.#rights.refuse(worker.name, illness);
-    this.#later(this.#dice.between(greyMs.least, greyMs.most), async () => {
+    const [least, most] = this.#dice.chance(0.5) ? greyMs.short : greyMs.long;
+    this.#later(this.#dice.between(least, most), async () => {
       await this.#rights.allow(worker.name, illness);
       worker.refused.delete(illness);
       this.#note(worker.name, illness, "ok");
@@ -184,7 +190,11 @@ export class Nemesis {
 
   async #restart(): Promise<void> {
     this.#note("*", "server", "hit");
-    if (this.#dice.chance(0.3)) await this.#server.kill();
+    if (this.#clock !== null || this.#dice.chance(0.3)) await this.#server.kill();
+    if (this.#clock !== null && this.#dice.chance(0.7)) {
+      this.#count("server's clock moved");
+      this.#clock.set(this.#server, this.#dice.whole(-clockOffsetMs, clockOffsetMs));
+    }
     await this.#server.restart("immediate");
     this.#note("*", "server", "ok");
   }

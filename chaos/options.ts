@@ -6,6 +6,8 @@ export interface ChaosOptions {
   readonly everyMs: number;
   readonly jobsPerSecond: number;
   readonly out: string;
+  /** The server's clock jumps. */
+  readonly isClockMoved: boolean;
   readonly isJson: boolean;
 }
 
@@ -20,6 +22,7 @@ discards in hundreds, a process claims by hand, and transactions on hot keys com
   --every N       milliseconds between faults (2000)
   --rate N        jobs a second (150)
   --out FOLDER    where the report goes (.leasehold/chaos)
+  --clock         the server's clock jumps by up to 20 s either way when it is stopped (needs Debian's libfaketime)
   --json          the figures as JSON on the last line
   --help          this text
 
@@ -36,6 +39,7 @@ export function chaosOptions(args: readonly string[]): ChaosOptions | null {
       every: text,
       rate: text,
       out: text,
+      clock: { type: "boolean" },
       json: { type: "boolean" },
       help: { type: "boolean" },
     },
@@ -47,6 +51,7 @@ export function chaosOptions(args: readonly string[]): ChaosOptions | null {
     everyMs: number("every", values.every, 2_000),
     jobsPerSecond: number("rate", values.rate, 150),
     out: values.out ?? ".leasehold/chaos",
+    isClockMoved: values.clock === true,
     isJson: values.json === true,
   };
 }

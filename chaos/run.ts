@@ -17,6 +17,7 @@ import { recoveriesOf } from "./recoveries.js";
 import { lateRecoveries } from "./recovery-bound.js";
 import { report } from "./report.js";
 import { Rights } from "./rights.js";
+import { ServerClock } from "./server-clock.js";
 import type { ActorTask, ProducerTask } from "./settings.js";
 import { prepare, stopActors, untilDone } from "./stage.js";
 import { timeline } from "./timeline.js";
@@ -46,12 +47,12 @@ async function main(): Promise<number> {
   const log = (line: string): void => {
     if (line.includes("permission denied")) refusals.count++;
   };
-  const server = await startPostgres({
-    log,
-    settings: { max_connections: "200", synchronous_commit: "on", track_commit_timestamp: "on" },
-  });
+  const settings = { max_connections: "200", synchronous_commit: "on", track_commit_timestamp: "on" };
+  const { server, clock } = options.isClockMoved
+    ? await ServerClock.start({ log, settings }, folder)
+    : { server: await startPostgres({ log, settings }), clock: null };
   try {
-    return await run(options, server, { folder, refusals });
+    return await run(options, server, { folder, refusals, clock });
   } finally {
     await server.stop("immediate");
     rmSync(folder, { recursive: true, force: true });
@@ -61,7 +62,15 @@ async function main(): Promise<number> {
 async function run(
   options: ChaosOptions,
   server: PostgresServer,
-  { folder, refusals }: { readonly folder: string; readonly refusals: { readonly count: number } },
+  {
+    folder,
+    refusals,
+    clock,
+  }: {
+    readonly folder: string;
+    readonly refusals: { readonly count: number };
+    readonly clock: ServerClock | null;
+  },
 ): Promise<number> {
   const { minutes, seed, everyMs } = options;
   const { url } = server;
@@ -79,6 +88,7 @@ async function run(
     dice: dice.fork("nemesis"),
     rights,
     claimer,
+    clock,
   });
   for (const id of ["a", "b", "c", "d"]) await fleet.start(id);
   claimer.start();
@@ -120,7 +130,10 @@ async function judge(
     readonly refused: number;
   },
 ): Promise<number> {
-  const history = await historyOf(ran.server.url, ran.journals, { strict: false });
+  const history = await historyOf(ran.server.url, ran.journals, {
+    strict: false,
+    isClockMoved: options.isClockMoved,
+  });
   const crashes = ran.crashes.map((message) => ({ checker: "processes live", message, about: [] }));
   const late = lateRecoveries(recoveriesOf(history.entries));
   const violations = [...violationsOf(history), ...late, ...crashes];
@@ -138,7 +151,7 @@ async function judge(
   writeFileSync(join(options.out, "timeline.svg"), timeline(history, figures));
   say(report(parts));
   say(
-    `Written to ${options.out}. Run it again: npm run chaos -- --seed ${options.seed} --minutes ${options.minutes}`,
+    `Written to ${options.out}. Run it again: npm run chaos -- --seed ${options.seed} --minutes ${options.minutes}${options.isClockMoved ? " --clock" : ""}`,
   );
   if (options.isJson)
     say(

@@ -5,6 +5,8 @@ export const buckets = 48;
 export const heartbeatMs = 1_000;
 export const ttlMs = 4_000;
 export const leaseMs = 5_000;
+/** How far the server's clock is off at most, either way. */
+export const clockOffsetMs = 20_000;
 export const keysCount = 64;
 /** Keys that are sent much more, and on which some transactions commit late. */
 export const hotKeysCount = 2;

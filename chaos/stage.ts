@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { recorderSql } from "../simulation/engine/recorder.js";
 import { connect } from "../src/index.js";
+import { offsetSql } from "./server-clock.js";
 import { buckets, maxCrashes, queueName, schema } from "./settings.js";
 
 const endMsMax = 180_000;
@@ -18,6 +19,7 @@ export async function prepare(url: string, { strict }: { readonly strict: boolea
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(recorderSql(schema, queueName, "all"));
+  await client.query(offsetSql);
   await client.end();
 }
 
