@@ -167,6 +167,7 @@ export const defaults = {
   closeWaitMs: 1_000,
   lookAgainKeysMax: 2_000,
   roundShare: 0.05,
+  migrateFirstLockMs: 100,
   migrateLockTimeoutMs: 900,
   migrateTriesMax: 60,
   connectionsMax: 10,

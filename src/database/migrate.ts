@@ -7,6 +7,7 @@ import { defaults } from "../settings.js";
 import { binder, shortHash } from "./bind.js";
 import { withClosedFunctions } from "./closed-functions.js";
 import { grantAgain } from "./grant-again.js";
+import { lockTables } from "./lock-tables.js";
 import type { Library, Migration } from "./migration.js";
 import { defaultNames, type Names, withNames } from "./names.js";
 import { runOn } from "./run-on.js";
@@ -33,8 +34,8 @@ export interface MigrateSeams extends VersionSeams {
 
 /**
  * Brings the schema and every queue in it up to date. Each step is one transaction under one advisory lock, so any number of
- * processes may start at once: one does the work, the others find it done. A step waits at most 900 ms for a table lock and is
- * tried again, so a large table is never blocked for longer. Returns how many migrations ran: none where the schema is newer than this library.
+ * processes may start at once: one does the work, the others find it done. A step waits at most 900 ms for all its table locks together and is
+ * tried again later, so nobody is kept from a table for longer. The first tries wait less. Returns how many migrations ran: none where the schema is newer than this library.
  */
 export async function migrate(seams: MigrateSeams, schema: string): Promise<number> {
   const names: Names = { schema, queue: defaultNames.queue };
@@ -48,7 +49,9 @@ export async function migrate(seams: MigrateSeams, schema: string): Promise<numb
   await step(seams, names, "the schema's own tables", (tx) => createSchema(tx, library, names));
   let applied = 0;
   for (;;) {
-    const next = await step(seams, names, "the next file", (tx) => applyNext(tx, library, names));
+    const next = await step(seams, names, "the next file", (tx, limitMs) =>
+      applyNext(tx, library, { names, limitMs }),
+    );
     if (next === null) return applied;
     applied += 1;
     seams.events.emit("migration:applied", next);
@@ -76,9 +79,10 @@ export async function step<T>(
   seams: MigrateSeams,
   names: Names,
   what: string,
-  work: (tx: Tx) => Promise<T>,
+  work: (tx: Tx, limitMs: number) => Promise<T>,
 ): Promise<T> {
   for (let tries = 1; ; tries++) {
+    const limitMs = Math.min(defaults.migrateFirstLockMs * 2 ** (tries - 1), defaults.migrateLockTimeoutMs);
     try {
       return await seams.database.transaction(async (tx) => {
         // In place of those of the role, which are meant for other statements.
@@ -88,7 +92,7 @@ export async function step<T>(
           `leasehold migrations ${names.schema}`,
         ]);
         await checkMayChange(tx, libraryOf(seams), names);
-        return await work(tx);
+        return await work(tx, limitMs);
       }, "ours");
     } catch (error) {
       if (!isCurable(error) || tries >= defaults.migrateTriesMax) {
@@ -97,7 +101,8 @@ export async function step<T>(
           cause: error,
         });
       }
-      await seams.clock.sleep(50 + seams.random.fraction() * 200);
+      // Longer than the wait, so that others work most of the time.
+      await seams.clock.sleep(limitMs * (1 + seams.random.fraction()));
     }
   }
 }
@@ -151,7 +156,7 @@ async function createSchema(tx: Tx, library: Library, names: Names): Promise<voi
 async function applyNext(
   tx: Tx,
   library: Library,
-  names: Names,
+  { names, limitMs }: { readonly names: Names; readonly limitMs: number },
 ): Promise<{ id: number; name: string; queue: string } | null> {
   const bind = binder(names);
   const done = (await tx.query(bind(listMigrations, {}).text)).rows as AppliedMigration[];
@@ -161,6 +166,7 @@ async function applyNext(
   if (missing === null) return null;
   const { migration, queue } = missing;
   const own = { schema: names.schema, queue: queue?.name ?? names.queue };
+  await lockTables(tx, migration.sql, own, limitMs);
   await withClosedFunctions(tx, own, () => apply(tx, { migration, revision: library.revision }, own, queue));
   const now = [...done, { id: migration.id, queue: queue?.name ?? "", checksum: shortHash(migration.sql) }];
   const isComplete = firstMissing(library, now, queue === null ? [] : [queue]) === null;
