@@ -7,6 +7,8 @@ export interface RunOptions {
   readonly tenantMinutes: number | null;
   /** Workers are half ill now and then. */
   readonly isGrey: boolean;
+  /** Transactions commit late, functions claim by hand, an operator acts in bulk, and the server's clock is set. */
+  readonly hasEdges: boolean;
   /** Each seed is run so often, and every run must have the same trace. */
   readonly times: number;
   readonly processes: number;
@@ -24,6 +26,7 @@ happened. The same seed does the same again.
   --from N          the first of them (1)
   --steps N         statements of a seed, at least (300)
   --grey            also makes workers half ill: their claims, settles or renewals fail while all else works
+  --edges           also commits transactions late, claims by hand, acts in bulk, and sets the server's clock
   --tenants         a fleet of tenant supervisors instead of workers on a queue
   --minutes N       with --tenants: how long, in virtual time (30)
   --times N         run each seed so often and compare the traces (1)
@@ -32,7 +35,7 @@ happened. The same seed does the same again.
   --json            one line of JSON per seed, and one for the sum
   --help            this text
 
-Example: npm run simulate -- --count 1000
+Example: npm run simulate -- --count 1000 --grey --edges
          npm run simulate -- --tenants --count 200
          npm run simulate -- --seed 4711 --trace`;
 
@@ -48,6 +51,7 @@ export function runOptions(args: readonly string[]): RunOptions | null {
       steps: text,
       minutes: text,
       grey: { type: "boolean" },
+      edges: { type: "boolean" },
       tenants: { type: "boolean" },
       times: text,
       processes: text,
@@ -68,6 +72,7 @@ export function runOptions(args: readonly string[]): RunOptions | null {
     steps: number("steps", values.steps, 300),
     tenantMinutes: values.tenants === true ? number("minutes", values.minutes, 30) : null,
     isGrey: values.grey === true,
+    hasEdges: values.edges === true,
     times: number("times", values.times, 1),
     processes: Math.min(seeds.length, number("processes", values.processes, 2)),
     isJson: values.json === true,
@@ -78,11 +83,11 @@ export function runOptions(args: readonly string[]): RunOptions | null {
 /** The options that run a seed again. */
 export function againOptions(
   seed: number,
-  options: Pick<RunOptions, "steps" | "tenantMinutes" | "isGrey">,
+  options: Pick<RunOptions, "steps" | "tenantMinutes" | "isGrey" | "hasEdges">,
 ): string {
-  const { steps, tenantMinutes, isGrey } = options;
+  const { steps, tenantMinutes, isGrey, hasEdges } = options;
   return tenantMinutes === null
-    ? `${isGrey ? "--grey " : ""}--seed ${seed} --steps ${steps}`
+    ? `${isGrey ? "--grey " : ""}${hasEdges ? "--edges " : ""}--seed ${seed} --steps ${steps}`
     : `--tenants --seed ${seed} --minutes ${tenantMinutes}`;
 }
 

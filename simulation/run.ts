@@ -88,8 +88,8 @@ class Run {
   #send(child: ChildProcess): boolean {
     const seed = this.#queue.shift();
     if (seed === undefined) return false;
-    const { steps, tenantMinutes, isGrey, showsTrace: wantsTrace } = this.#options;
-    child.send({ seed, steps, tenantMinutes, isGrey, wantsTrace } satisfies SeedTask);
+    const { steps, tenantMinutes, isGrey, hasEdges, showsTrace: wantsTrace } = this.#options;
+    child.send({ seed, steps, tenantMinutes, isGrey, hasEdges, wantsTrace } satisfies SeedTask);
     return true;
   }
 

@@ -9,6 +9,7 @@ export interface SeedTask {
   readonly steps: number;
   readonly tenantMinutes: number | null;
   readonly isGrey: boolean;
+  readonly hasEdges: boolean;
   /** Otherwise the trace comes only with violations. */
   readonly wantsTrace: boolean;
 }
@@ -30,12 +31,12 @@ process.on("disconnect", () => process.exit(0));
 process.on("message", (task: SeedTask) => void work(task));
 tell({ is: "ready" });
 
-async function work({ seed, steps, tenantMinutes, isGrey, wantsTrace }: SeedTask): Promise<void> {
+async function work({ seed, steps, tenantMinutes, isGrey, hasEdges, wantsTrace }: SeedTask): Promise<void> {
   floating.length = 0;
   try {
     const result =
       tenantMinutes === null
-        ? await simulate(engine, seed, { steps, isGrey })
+        ? await simulate(engine, seed, { steps, isGrey, hasEdges })
         : await simulateTenants(engine, seed, { minutes: tenantMinutes });
     const loose = floating.map((message) => ({ checker: "no loose rejection", message, about: [] }));
     const violations = [...result.violations, ...loose];

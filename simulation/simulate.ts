@@ -1,4 +1,5 @@
 import { defaults } from "../src/settings.js";
+import { Edges } from "./actors/edges.js";
 import { Fleet } from "./actors/fleet.js";
 import { GreyFailures } from "./actors/grey.js";
 import { Nemesis } from "./actors/nemesis.js";
@@ -17,6 +18,8 @@ export interface SimulateOptions {
   readonly steps: number;
   /** Workers are half ill now and then, beside everything else. */
   readonly isGrey?: boolean;
+  /** Transactions commit late, functions claim by hand, an operator acts in bulk, and the server's clock is set, beside everything else. */
+  readonly hasEdges?: boolean;
 }
 
 export interface Simulated {
@@ -40,7 +43,7 @@ const happeningsMax = 200_000;
 
 /** Runs one seed from an empty queue to the end, and looks at what happened. */
 export async function simulate(engine: Engine, seed: number, options: SimulateOptions): Promise<Simulated> {
-  const { steps, isGrey = false } = options;
+  const { steps, isGrey = false, hasEdges = false } = options;
   const dice = new Dice(seed).fork("simulation");
   const plan = planOf(seed, dice.fork("plan"));
   await engine.reset(plan.variant);
@@ -55,20 +58,26 @@ export async function simulate(engine: Engine, seed: number, options: SimulateOp
   });
   for (const id of ["a", "b", "c", "d"].slice(0, plan.workers)) fleet.startWorker(id);
   const grey = new GreyFailures(world, { fleet, dice: dice.fork("grey") });
-  for (const actor of [...producers, operator, nemesis, ...(isGrey ? [grey] : [])]) actor.start();
+  const edges = new Edges(world, plan, { fleet, dice: dice.fork("edges") });
+  const harms = [...(isGrey ? [grey] : []), ...(hasEdges ? [edges] : [])];
+  for (const actor of [...producers, operator, nemesis, ...harms]) actor.start();
   const isChaosOver = (): boolean =>
-    world.trace.statements >= (steps * 2) / 3 && producers.every((one) => one.isDone);
+    world.trace.statements >= (steps * 2) / 3 && [...producers, edges].every((one) => one.isDone);
   let happenings = await run(world, fleet, () => isChaosOver());
   nemesis.calmDown();
-  grey.calmDown();
+  for (const harm of harms) harm.calmDown();
   operator.calmDown();
-  happenings += await run(world, fleet, await ending(world, steps));
+  happenings += await run(
+    world,
+    fleet,
+    await ending(world, () => edges.isQuiet && world.trace.statements >= steps),
+  );
   nemesis.end();
   for (const member of fleet.workers) fleet.drain(member);
   happenings += await run(world, fleet, () => fleet.workers.length === 0);
   world.schedule.clear();
-  const violations = [...violationsOf(historyOf(world, plan)), ...stuck(happenings)];
-  return summaryOf({ seed, world, plan, violations, faults: nemesis.faults + grey.faults });
+  const violations = [...violationsOf(historyOf(world, plan, edges.clockOffsetMsMax)), ...stuck(happenings)];
+  return summaryOf({ seed, world, plan, violations, faults: nemesis.faults + grey.faults + edges.faults });
 }
 
 /** Lets things happen until it is time, or until too many have. */
@@ -82,14 +91,14 @@ async function run(world: World, fleet: Fleet, isTime: () => boolean): Promise<n
 }
 
 /** True when nothing is left to do, or its time is up. Looks now and then, beside what is simulated. */
-async function ending(world: World, steps: number): Promise<() => boolean> {
+async function ending(world: World, mayEnd: () => boolean): Promise<() => boolean> {
   const untilMs = world.schedule.nowMs + endMsMax;
   let isOver = false;
   const look = async (): Promise<void> => {
     const [row] = await world.engine.ask<{ open: boolean }>(
       `select exists (select 1 from ${world.engine.schema}.${queueName} where status <> 'dead_letter' or finished_at is null) as open`,
     );
-    const isIdle = row?.open === false && world.trace.statements >= steps;
+    const isIdle = row?.open === false && mayEnd();
     isOver = isIdle || world.schedule.nowMs > untilMs;
     if (!isOver) world.schedule.after(endLookMs, look);
   };
@@ -97,9 +106,11 @@ async function ending(world: World, steps: number): Promise<() => boolean> {
   return () => isOver;
 }
 
-function historyOf(world: World, plan: Plan): History {
+function historyOf(world: World, plan: Plan, clockOffsetMsMax: number): History {
   const { order, onDeadLetter = "continue", retentionMs, buckets = 0, maxCrashes } = plan.variant.options;
-  const ownedWithinMs = plan.ttlMs + defaults.ringRefreshMs + 4_000 + plan.weather.slowMsMax * 2;
+  // What was seen last before the server's clock went back seems to have been seen in the future.
+  const slackMs = 4_000 + plan.weather.slowMsMax * 2 + clockOffsetMsMax * 2;
+  const ownedWithinMs = plan.ttlMs + defaults.ringRefreshMs + slackMs;
   const settings = {
     order,
     onDeadLetter,

@@ -1,11 +1,20 @@
-import { deadLetter, type Handler, retryAfter } from "../../src/index.js";
+import { deadLetter, retryAfter, type WorkingJob } from "../../src/index.js";
 import { effectSql } from "../engine/recorder.js";
 import type { World } from "../world/world.js";
 import type { Member } from "./member.js";
 import type { SimJob } from "./plan.js";
 
+type HandledJob = Pick<
+  WorkingJob,
+  "id" | "partitionKey" | "seq" | "fenceToken" | "attempt" | "payload" | "signal" | "transaction"
+>;
+
 /** Does what its job says, and tells the history. */
-export function handlerOf(world: World, member: Member, crash: () => void): Handler {
+export function handlerOf(
+  world: World,
+  member: Member,
+  crash: () => void,
+): (job: HandledJob) => Promise<void> {
   const { process, clock, lh } = member;
   return async (job) => {
     const { id, partitionKey: key, fenceToken: token, attempt } = job;

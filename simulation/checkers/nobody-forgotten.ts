@@ -67,6 +67,8 @@ function isReady(line: LineState, row: Standing, { order }: HistorySettings): bo
   if (status === "scheduled" && !isFinished) return true; // A claim gives it its place in line.
   if (status !== "pending") return false;
   if (order === "none") return true;
-  for (const other of line.ofKey(row.key)) if (other.seq < row.seq && isInLine(other.state)) return false;
+  // A row that committed late waits for a later one of its key that is in process already.
+  for (const other of line.ofKey(row.key))
+    if (other.state.status === "processing" || (other.seq < row.seq && isInLine(other.state))) return false;
   return true;
 }

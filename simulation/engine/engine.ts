@@ -7,7 +7,7 @@ import { entryOf, lasting, type Recorded } from "./recorded.js";
 import { recorderSchema, recorderSql, silence, tellingSql } from "./recorder.js";
 import { ServerSession } from "./server-session.js";
 import { queueName, schemaOf, type Variant, variants } from "./variants.js";
-import { baseMs, valuesAt } from "./virtual-time.js";
+import { baseMs, ServerClock } from "./virtual-time.js";
 
 export interface Notice {
   readonly channel: string;
@@ -28,6 +28,7 @@ export class Engine {
   readonly #spare: pg.Client[] = [];
   readonly #open = new Set<ServerSession>();
   readonly #channels = new Set<string>();
+  readonly clock: ServerClock = new ServerClock();
   #notices: Notice[] = [];
   #schema = "";
   #recorded: Recorded[] = [];
@@ -55,6 +56,7 @@ export class Engine {
   /** Empties everything of a kind of queue; the history begins anew. */
   async reset(variant: Variant): Promise<void> {
     await this.endSessions();
+    this.clock.offsetMs = 0;
     this.#schema = schemaOf(variant);
     const record = recorderSchema(this.#schema);
     const { rows } = await this.#main.query<{ name: string; is_large: boolean }>(
@@ -82,7 +84,7 @@ export class Engine {
   /** Runs a statement at a time of the simulation. */
   async run<R>(query: Query<R>, nowMs: number): Promise<readonly R[]> {
     const { name, text } = query;
-    const { rows } = await this.#main.query({ name, text, values: valuesAt(query.values, nowMs) });
+    const { rows } = await this.#main.query({ name, text, values: this.clock.valuesAt(query.values, nowMs) });
     if (name.startsWith("lh_end_session")) await this.#untilGone(query.values, rows.length > 0);
     return rows as R[];
   }
@@ -91,7 +93,7 @@ export class Engine {
   takeRecorded(by: string, atMs: number): readonly Entry[] {
     const recorded = lasting(this.#recorded);
     this.#recorded = [];
-    return recorded.map((one) => entryOf(one, { atMs, by, baseMs }));
+    return recorded.map((one) => entryOf(one, { atMs, by, baseMs: baseMs + this.clock.offsetMs }));
   }
 
   /** Plain SQL of the simulation itself. */
@@ -134,7 +136,7 @@ export class Engine {
   }
 
   #opened(client: pg.Client, giveBack: (client: pg.Client) => Promise<void>): ServerSession {
-    const session: ServerSession = new ServerSession(client, async (isUsable) => {
+    const session: ServerSession = new ServerSession(client, this.clock, async (isUsable) => {
       this.#open.delete(session);
       if (isUsable) await giveBack(client);
     });

@@ -1,11 +1,12 @@
 import type pg from "pg";
 import type { Query } from "../../src/seams/database.js";
-import { valuesAt } from "./virtual-time.js";
+import type { ServerClock } from "./virtual-time.js";
 
 /** A connection on the server's side: what it locks stays locked, and what it began stays open, until it is released. */
 export class ServerSession {
   readonly pid: number;
   readonly #client: pg.Client;
+  readonly #clock: ServerClock;
   readonly #giveBack: (isUsable: boolean) => Promise<void>;
   readonly #onEnd = (): void => {
     this.#isEnded = true;
@@ -15,8 +16,9 @@ export class ServerSession {
   #mayHold = true;
   #isReleased = false;
 
-  constructor(client: pg.Client, giveBack: (isUsable: boolean) => Promise<void>) {
+  constructor(client: pg.Client, clock: ServerClock, giveBack: (isUsable: boolean) => Promise<void>) {
     this.#client = client;
+    this.#clock = clock;
     this.#giveBack = giveBack;
     this.pid = (client as unknown as { readonly processID: number }).processID;
     client.once("end", this.#onEnd);
@@ -29,7 +31,8 @@ export class ServerSession {
 
   async run<R>(query: Query<R>, nowMs: number): Promise<readonly R[]> {
     const { name, text } = query;
-    return (await this.#client.query({ name, text, values: valuesAt(query.values, nowMs) })).rows as R[];
+    return (await this.#client.query({ name, text, values: this.#clock.valuesAt(query.values, nowMs) }))
+      .rows as R[];
   }
 
   async commit(nowMs: number): Promise<void> {
@@ -42,7 +45,7 @@ export class ServerSession {
     values: readonly unknown[],
     nowMs: number,
   ): Promise<{ readonly rows: readonly unknown[] }> {
-    return await this.#client.query(text, valuesAt(values, nowMs));
+    return await this.#client.query(text, this.#clock.valuesAt(values, nowMs));
   }
 
   /** Ends whatever is open, gives back every lock, and lets somebody else have the connection. */

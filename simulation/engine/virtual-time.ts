@@ -6,8 +6,14 @@ export const serverTime: Date = new Date(Date.UTC(2999, 0, 1));
 
 const marker = serverTime.toISOString();
 
-/** The values of a statement as it runs at a time of the simulation. */
-export function valuesAt(values: readonly unknown[], nowMs: number): unknown[] {
-  const now = new Date(baseMs + nowMs).toISOString();
-  return values.map((value) => (typeof value === "string" ? value.replaceAll(marker, now) : value));
+/** The server's time of day, which somebody may set. */
+export class ServerClock {
+  /** How far it is off. */
+  offsetMs = 0;
+
+  /** The values of a statement as it runs at a time of the simulation. */
+  valuesAt(values: readonly unknown[], nowMs: number): unknown[] {
+    const now = new Date(baseMs + nowMs + this.offsetMs).toISOString();
+    return values.map((value) => (typeof value === "string" ? value.replaceAll(marker, now) : value));
+  }
 }
