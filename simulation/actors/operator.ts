@@ -14,6 +14,7 @@ export class Operator {
   readonly #dice: Dice;
   readonly #member: Member;
   #isCalm = false;
+  #evictions = 0;
 
   constructor(world: World, plan: Plan, parts: { readonly fleet: Fleet; readonly dice: Dice }) {
     this.#world = world;
@@ -72,13 +73,14 @@ export class Operator {
     const { workers } = this.#fleet;
     if (workers.length === 0) return;
     const { workerId } = this.#dice.pick(workers);
-    // It concerns every process of the id when it arrives, and it may be long on its way.
+    // It concerns every process of the id when it arrives, and it may be long on its way: another one may begin before it ends.
+    const what = `eviction ${++this.#evictions}`;
     const hit = new Set<string>();
     const hitAll = (): void => {
       for (const one of this.#fleet.workers) {
         if (one.workerId !== workerId || hit.has(one.process.name)) continue;
         hit.add(one.process.name);
-        this.#world.hit(one.process.name, "evicted");
+        this.#world.hit(one.process.name, what);
       }
     };
     hitAll();
@@ -87,7 +89,7 @@ export class Operator {
     } finally {
       hitAll();
       this.#world.schedule.after(this.#plan.ttlMs * 2, () => {
-        for (const name of hit) this.#world.healed(name, "evicted");
+        for (const name of hit) this.#world.healed(name, what);
       });
     }
   }
