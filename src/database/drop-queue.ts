@@ -36,9 +36,14 @@ export async function dropQueue(
   const [server] = await seams.database.run(binder(names)(readServer, {}));
   if (server?.queues_exists !== true) throw new UnknownQueueError(names.queue, names.schema);
   const what = `dropping the queue ${names.queue}`;
+  // A try whose commit was not answered may have dropped it.
+  let wasFound = false;
   let isLeft = await step(seams, names, what, async (tx) => {
-    if (await exists(tx, names)) await dropAllButArchive(seams, tx, names, force);
-    else if (!(await hasArchive(tx, names))) throw new UnknownQueueError(names.queue, names.schema);
+    if (await exists(tx, names)) {
+      await dropAllButArchive(seams, tx, names, force);
+      wasFound = true;
+    } else if (!wasFound && !(await hasArchive(tx, names)))
+      throw new UnknownQueueError(names.queue, names.schema);
     return await dropSomeOfArchive(tx, names);
   });
   while (isLeft) isLeft = await step(seams, names, what, (tx) => dropSomeOfArchive(tx, names));
