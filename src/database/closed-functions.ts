@@ -9,7 +9,8 @@ import { hasFunctionDefaults, listOpenFunctions } from "./statements.generated.j
 /**
  * Runs work that creates functions, so that none of them is open to everybody afterwards, which is what PostgreSQL does by default; ours are for the roles of
  * sql/grants alone. The default is changed for the length of the work, on the caller's transaction: to revoke afterwards writes every function a second time, and the
- * functions of a queue are 30 kB of pg_proc. A role that has a default of its own keeps it; then, and for functions that were open before, rights are revoked.
+ * functions of a queue are 30 kB of pg_proc. The change waits for whoever else changes defaults of the role, so tables are
+ * locked in the work and not before it. A role that has a default of its own keeps it; then, and for functions that were open before, rights are revoked.
  */
 export async function withClosedFunctions(tx: Tx, names: Names, work: () => Promise<void>): Promise<void> {
   const [role] = await runOn(tx, binder(names)(hasFunctionDefaults, {}));

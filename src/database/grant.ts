@@ -12,10 +12,10 @@ import { findMissingRoles, listQueues } from "./statements.generated.js";
 /** Creates the roles that are missing and gives all of them their rights on the schema and its queues. */
 export async function grant(seams: MigrateSeams, schema: string): Promise<void> {
   const names = { schema, queue: defaults.queue };
-  const queues = await seams.database.run(binder(names)(listQueues, {}));
   await step(seams, names, "the grants", async (tx) => {
     await checkMayCreateRoles(tx, schema);
     await tx.query(withNames(grants.schema, names));
+    const queues = await runOn(tx, binder(names)(listQueues, {}));
     for (const queue of queues) await tx.query(withNames(grants.queue, { schema, queue: queue.name }));
   });
 }

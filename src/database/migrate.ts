@@ -159,15 +159,17 @@ async function applyNext(
   { names, limitMs }: { readonly names: Names; readonly limitMs: number },
 ): Promise<{ id: number; name: string; queue: string } | null> {
   const bind = binder(names);
-  const done = (await tx.query(bind(listMigrations, {}).text)).rows as AppliedMigration[];
+  const done = await runOn(tx, bind(listMigrations, {}));
   const hasQueues = done.some((row) => row.queue === "" && row.id === 1);
-  const queues = hasQueues ? ((await tx.query(bind(listQueues, {}).text)).rows as QueueShape[]) : [];
+  const queues = hasQueues ? ((await runOn(tx, bind(listQueues, {}))) as readonly QueueShape[]) : [];
   const missing = firstMissing(library, done, queues);
   if (missing === null) return null;
   const { migration, queue } = missing;
   const own = { schema: names.schema, queue: queue?.name ?? names.queue };
-  await lockTables(tx, migration.sql, own, limitMs);
-  await withClosedFunctions(tx, own, () => apply(tx, { migration, revision: library.revision }, own, queue));
+  await withClosedFunctions(tx, own, async () => {
+    await lockTables(tx, migration.sql, own, limitMs);
+    await apply(tx, { migration, revision: library.revision }, own, queue);
+  });
   const now = [...done, { id: migration.id, queue: queue?.name ?? "", checksum: shortHash(migration.sql) }];
   const isComplete = firstMissing(library, now, queue === null ? [] : [queue]) === null;
   if (isComplete) await grantAgain(tx, own, migration.scope);
@@ -232,7 +234,7 @@ async function apply(
     checksum: shortHash(migration.sql),
     revision,
   });
-  await tx.query(record.text, [...record.values]);
+  await runOn(tx, record);
 }
 
 function fileName(migration: Migration): string {
