@@ -54,6 +54,16 @@ function kind(kept: { readonly retentionMs: number }): Omit<SystemKind, "id" | "
     open: async (url, variant) => {
       // Given here, so that what the environment says plays no part.
       const lh = await connect({ url, schema, logger: false, workerId: `bench-${process.pid}` });
+      // Loaded only when it is measured, so that it plays no part in what else is.
+      const { telemetry = "none" } = variant.settings;
+      if (telemetry !== "none") {
+        const { scrapeMetrics, trace, traceRequests, useContext } = await import("./telemetry.js");
+        scrapeMetrics(lh);
+        if (telemetry === "context") useContext();
+        if (telemetry === "traces") trace(lh, 1);
+        if (telemetry === "sampled traces") trace(lh, 0.01);
+        if (telemetry === "traced requests") return new LeaseholdSystem(lh, variant, traceRequests(lh));
+      }
       return new LeaseholdSystem(lh, variant);
     },
   };
@@ -62,11 +72,13 @@ function kind(kept: { readonly retentionMs: number }): Omit<SystemKind, "id" | "
 export class LeaseholdSystem implements System {
   readonly lh: Leasehold;
   readonly #variant: Variant;
+  readonly #aroundCall: <T>(call: () => T) => T;
   #queue: Promise<BenchQueue> | null = null;
 
-  constructor(lh: Leasehold, variant: Variant) {
+  constructor(lh: Leasehold, variant: Variant, aroundCall: <T>(call: () => T) => T = (call) => call()) {
     this.lh = lh;
     this.#variant = variant;
+    this.#aroundCall = aroundCall;
   }
 
   async setup(): Promise<void> {
@@ -86,8 +98,10 @@ export class LeaseholdSystem implements System {
 
   async enqueueMany(jobs: readonly BenchJob[]): Promise<void> {
     const queue = await this.#open();
-    await queue.enqueueMany(
-      jobs.map((job) => ({ kind: "work", payload: job.payload, ...optionsOf(job) }) as const),
+    await this.#aroundCall(() =>
+      queue.enqueueMany(
+        jobs.map((job) => ({ kind: "work", payload: job.payload, ...optionsOf(job) }) as const),
+      ),
     );
   }
 

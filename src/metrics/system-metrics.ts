@@ -1,0 +1,70 @@
+import { binder } from "../database/bind.js";
+import { listSnapshotHolders, readArchiveRows, readQueueStorage } from "../database/statements.generated.js";
+import { type Leasehold, surroundingsOf } from "../leasehold.js";
+import type { QueueSummary } from "../operate/queues.js";
+import type { QueueStats } from "../operate/stats.js";
+import { unlessDropped } from "../operate/unless-dropped.js";
+import type { WorkerRow } from "../operate/workers.js";
+import { defaults } from "../settings.js";
+import type { Families } from "./family.js";
+
+const states = ["alive", "draining", "dead", "left"] as const;
+
+/** What the database knows: the same whichever process asks. */
+export async function addSystemMetrics(families: Families, lh: Leasehold): Promise<void> {
+  const { database, bind } = surroundingsOf(lh);
+  const [workers, queues, replica, holders] = await Promise.all([
+    lh.workers(),
+    lh.queues(),
+    lh.replica(),
+    database.run(bind(listSnapshotHolders, { limit: defaults.doctorHoldersMax })),
+  ]);
+  for (const state of states) {
+    const count = workers.filter((worker) => worker.state === state).length;
+    families.add("leasehold_workers", count, { state });
+  }
+  if (replica !== null && replica.behindMs !== null)
+    families.add("leasehold_replica_lag_seconds", replica.behindMs / 1_000);
+  const nowMs = surroundingsOf(lh).clock.epochMs();
+  const ages = holders.map(({ since }) => (since === null ? 0 : nowMs - since.getTime()));
+  families.add("leasehold_oldest_snapshot_age_seconds", Math.max(0, ...ages) / 1_000);
+  for (const summary of queues.slice(0, defaults.metricsQueuesMax))
+    await unlessDropped(addQueue(families, lh, { summary, workers }));
+}
+
+async function addQueue(
+  families: Families,
+  lh: Leasehold,
+  { summary, workers }: { readonly summary: QueueSummary; readonly workers: readonly WorkerRow[] },
+): Promise<void> {
+  const { name: queue, pausedAt } = summary;
+  const { database, clock } = surroundingsOf(lh);
+  const bind = binder({ schema: lh.schema, queue });
+  const [stats, [storage], [archive]] = await Promise.all([
+    lh.queue(queue).then((opened) => opened.stats({ exact: false })),
+    database.run(bind(readQueueStorage, {})),
+    database.run(bind(readArchiveRows, {})),
+  ]);
+  addCounts(families, queue, stats);
+  const lagMs = stats.oldestDueAt === null ? 0 : clock.epochMs() - stats.oldestDueAt.getTime();
+  families.add("leasehold_oldest_due_age_seconds", Math.max(0, lagMs) / 1_000, { queue });
+  families.add("leasehold_queue_paused", pausedAt === null ? 0 : 1, { queue });
+  families.add("leasehold_table_bytes", Number(storage?.table_bytes ?? 0), { queue });
+  families.add("leasehold_dead_tuples", Number(storage?.dead_tuples ?? 0), { queue });
+  families.add("leasehold_archive_rows", Number(archive?.rows ?? 0), { queue });
+  const failing = workers.filter(({ state, failing: queues }) => state === "alive" && queue in queues).length;
+  families.add("leasehold_workers_failing", failing, { queue });
+}
+
+function addCounts(families: Families, queue: string, stats: QueueStats): void {
+  const byStatus = {
+    scheduled: stats.scheduled,
+    pending: stats.pending,
+    processing: stats.processing,
+    dead_letter: stats.deadLetter,
+  };
+  for (const [status, count] of Object.entries(byStatus))
+    families.add("leasehold_jobs", count, { queue, status });
+  families.add("leasehold_jobs_due", stats.due, { queue });
+  families.add("leasehold_jobs_retrying", stats.retrying, { queue });
+}
