@@ -1,0 +1,58 @@
+import { type CommandSpec, defineCommand } from "../command.js";
+import { counted } from "../figures.js";
+import { queueArgument } from "../job-options.js";
+
+export const pauseCommand: CommandSpec = defineCommand({
+  name: "pause",
+  summary: "claim nothing more until resume",
+  about: "Nothing is claimed until the queue is resumed. What runs goes on, and enqueue works.",
+  arguments: [queueArgument],
+  examples: ["leasehold queues pause inbox"],
+  async run(context, { args: [name = ""] }) {
+    const lh = await context.connect();
+    await (await lh.queue(name)).pause();
+    return {
+      data: { queue: name, paused: true },
+      lines: () => [`${name} is paused. Go on with: leasehold queues resume ${name}`],
+    };
+  },
+});
+
+export const resumeCommand: CommandSpec = defineCommand({
+  name: "resume",
+  summary: "claim again",
+  arguments: [queueArgument],
+  examples: ["leasehold queues resume inbox"],
+  async run(context, { args: [name = ""] }) {
+    const lh = await context.connect();
+    await (await lh.queue(name)).resume();
+    return { data: { queue: name, paused: false }, lines: () => [`${name} works again.`] };
+  },
+});
+
+export const dropCommand: CommandSpec = defineCommand<{ yes?: true; force?: true }>({
+  name: "drop",
+  summary: "drop a queue with its archive",
+  about:
+    "Drops a queue with its jobs, archive and functions. Refused while it has jobs or live workers (exit 4), unless --force is given.",
+  arguments: [queueArgument],
+  options: [{ flags: "--force", about: "drop it with the jobs in it" }],
+  examples: ["leasehold queues drop mail", "leasehold queues drop mail --force --yes"],
+  asks: true,
+  async run(context, { args: [name = ""], options }) {
+    const lh = await context.connect();
+    const { scheduled, pending, processing, deadLetter } = await (await lh.queue(name)).stats({
+      exact: false,
+    });
+    const jobs = scheduled + pending + processing + deadLetter;
+    await context.confirm(
+      `This drops the queue ${name} with ${counted(jobs, "job")} and its archive.`,
+      options.yes,
+    );
+    await lh.dropQueue(name, { force: options.force === true });
+    return {
+      data: { queue: name, dropped: true, jobs },
+      lines: () => [`Dropped ${name} with ${counted(jobs, "job")}.`],
+    };
+  },
+});

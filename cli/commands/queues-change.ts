@@ -1,0 +1,48 @@
+import { type CommandSpec, defineCommand } from "../command.js";
+import { findQueue } from "../find-queue.js";
+import { queueArgument } from "../job-options.js";
+import { orderOf, shown } from "../queue-lines.js";
+import { changeOptions, createOptions, queueOptionsOf, type SettingOptions } from "../queue-options.js";
+
+export const createCommand: CommandSpec = defineCommand<SettingOptions>({
+  name: "create",
+  summary: "create a queue",
+  about:
+    "Creates a queue. One that exists with these settings is left as it is; other settings are a conflict (exit 4).",
+  arguments: [queueArgument],
+  options: createOptions,
+  examples: [
+    "leasehold queues create inbox --order key",
+    "leasehold queues create mail --order none --max-attempts 5 --retention 2d",
+  ],
+  async run(context, { args: [name = ""], options }) {
+    const lh = await context.connect();
+    const isOld = (await lh.queues()).some((one) => one.name === name);
+    await lh.queue(name, { order: "key", ...queueOptionsOf(options) });
+    const queue = await findQueue(lh, name);
+    return {
+      data: { ...queue, created: !isOld },
+      lines: () =>
+        isOld
+          ? [`The queue ${name} exists already, with these settings.`]
+          : [
+              `Created the queue ${name}, order ${orderOf(queue)}.`,
+              `Next: leasehold enqueue ${name} hello '{"name": "world"}'${queue.order === "key" ? " --key customer:1" : ""}`,
+            ],
+    };
+  },
+});
+
+export const changeCommand: CommandSpec = defineCommand<SettingOptions>({
+  name: "change",
+  summary: "change settings of a queue at work",
+  about: "Changes what can be changed while a queue is at work. Every process follows at once.",
+  arguments: [queueArgument],
+  options: changeOptions,
+  examples: ["leasehold queues change inbox --max-attempts 8 --retention 14d"],
+  async run(context, { args: [name = ""], options }) {
+    const lh = await context.connect();
+    await (await lh.queue(name)).change(queueOptionsOf(options));
+    return shown(await findQueue(lh, name));
+  },
+});

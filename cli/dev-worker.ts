@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const drainLimitMs = 35_000;
+const pipeVariable = "LEASEHOLD_DEV_PIPE";
+
+/** The worker of `leasehold dev`: a child process that Node starts again when a file that it has loaded changes. Node sends SIGTERM before, so it drains. */
+export class DevWorker {
+  readonly #child: ChildProcess;
+  readonly ended: Promise<void>;
+
+  constructor(path: string, environment: NodeJS.ProcessEnv) {
+    const main = fileURLToPath(new URL("./main.js", import.meta.url));
+    const args = ["--watch", "--watch-preserve-output", main, "worker", path];
+    const env = { ...environment, [pipeVariable]: "1" };
+    // A group of its own, so that Ctrl-C reaches this process only, which then drains the worker before the server stops.
+    this.#child = spawn(process.execPath, args, {
+      env,
+      stdio: ["pipe", "inherit", "inherit"],
+      detached: true,
+    });
+    this.ended = once(this.#child, "exit").then(() => {});
+  }
+
+  /** Waits until it has drained, with a limit. */
+  async drain(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    const late = setTimeout(() => this.#child.kill("SIGKILL"), drainLimitMs);
+    await this.ended;
+    clearTimeout(late);
+  }
+}
+
+/** Whether this process is the worker of `leasehold dev`. */
+export function isOfDev(environment: NodeJS.ProcessEnv): boolean {
+  return environment[pipeVariable] !== undefined;
+}
+
+/** In the worker: when `leasehold dev` is killed, its end of the pipe closes. Then Node's watcher, our parent, is told to stop, and it stops us. */
+export function endWithDev(environment: NodeJS.ProcessEnv): void {
+  if (!isOfDev(environment)) return;
+  process.stdin.once("end", () => process.kill(process.ppid, "SIGTERM")).resume();
+  (process.stdin as NodeJS.ReadStream & { unref?(): void }).unref?.();
+}

@@ -1,0 +1,10 @@
+/** Null when the queue was dropped meanwhile: a look at all queues leaves it out. */
+export async function unlessDropped<T>(look: Promise<T>): Promise<T | null> {
+  try {
+    return await look;
+  } catch (error) {
+    // By its code: the class would load the library.
+    if (error instanceof Error && "code" in error && error.code === "LH_UNKNOWN_QUEUE") return null;
+    throw error;
+  }
+}
