@@ -22,7 +22,7 @@ export function shortened({ violations, trace }: Pick<Simulated, "violations" | 
     : lines;
 }
 
-/** What a seed that failed prints: what was broken, how to run it again, and what led to it. `again` are the options that do. */
+/** What a seed that failed prints: what was broken, how to run it again, and what led to it. `again` is the command that does. */
 export function failureText(result: Simulated, again: string): string {
   const { seed, violations, variant } = result;
   const shown = violations.slice(0, 5).map(({ checker, message }) => `  ${checker}: ${message}`);
@@ -31,24 +31,7 @@ export function failureText(result: Simulated, again: string): string {
     `seed ${seed} (${variant}): ${violations.length} violations`,
     ...shown,
     ...more,
-    `Run it again: npm run simulate -- ${again}`,
+    `Run it again: ${again}`,
     ...shortened(result).map((line) => `  ${line}`),
   ].join("\n");
-}
-
-export interface Sum {
-  seeds: number;
-  failed: number;
-  unequal: number;
-  statements: number;
-  faults: number;
-  jobs: number;
-  starts: number;
-  virtualMs: number;
-}
-
-export function sumText(sum: Sum, tookMs: number): string {
-  const { seeds, failed, unequal, statements, faults, jobs, starts, virtualMs } = sum;
-  const hours = (virtualMs / 3_600_000).toFixed(1);
-  return `${seeds} seeds in ${(tookMs / 1_000).toFixed(0)} s: ${failed} with violations, ${unequal} with two traces; ${statements} statements, ${jobs} jobs, ${starts} starts, ${faults} faults, ${hours} virtual hours`;
 }

@@ -15,11 +15,10 @@ export interface SeedTask {
 }
 
 export type SeedAnswer =
-  | { readonly is: "ready" }
   | { readonly is: "done"; readonly result: Simulated }
   | { readonly is: "failed"; readonly seed: number; readonly error: string };
 
-const tell = (answer: SeedAnswer): void => void process.send?.(answer);
+const tell = (answer: SeedAnswer | "ready"): void => void process.send?.(answer);
 
 const [database = "", what] = process.argv.slice(2);
 const engine = await Engine.open(database, what === "tenants" ? tenantVariants : variants);
@@ -27,9 +26,11 @@ const floating: string[] = [];
 process.on("unhandledRejection", (error) => {
   floating.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
 });
+// Ctrl-C reaches the whole process group; the parent decides when this process ends.
+process.on("SIGINT", () => {});
 process.on("disconnect", () => process.exit(0));
 process.on("message", (task: SeedTask) => void work(task));
-tell({ is: "ready" });
+tell("ready");
 
 async function work({ seed, steps, tenantMinutes, isGrey, hasEdges, wantsTrace }: SeedTask): Promise<void> {
   floating.length = 0;

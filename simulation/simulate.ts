@@ -70,7 +70,7 @@ export async function simulate(engine: Engine, seed: number, options: SimulateOp
   happenings += await run(
     world,
     fleet,
-    await ending(world, () => edges.isQuiet && world.trace.statements >= steps),
+    await ending(world, () => edges.isQuiet && operator.isQuiet && world.trace.statements >= steps),
   );
   nemesis.end();
   for (const member of fleet.workers) fleet.drain(member);
@@ -110,7 +110,7 @@ function historyOf(world: World, plan: Plan, clockOffsetMsMax: number): History 
   const { order, onDeadLetter = "continue", retentionMs, buckets = 0, maxCrashes } = plan.variant.options;
   // What was seen last before the server's clock went back seems to have been seen in the future.
   const slackMs = 4_000 + plan.weather.slowMsMax * 2 + clockOffsetMsMax * 2;
-  const ownedWithinMs = plan.ttlMs + defaults.ringRefreshMs + slackMs;
+  const ownedWithinMs = plan.ttlMs + defaults.ringCacheMs + slackMs;
   const settings = {
     order,
     onDeadLetter,

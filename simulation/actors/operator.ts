@@ -14,6 +14,7 @@ export class Operator {
   readonly #dice: Dice;
   readonly #member: Member;
   #isCalm = false;
+  #isActing = false;
   #evictions = 0;
 
   constructor(world: World, plan: Plan, parts: { readonly fleet: Fleet; readonly dice: Dice }) {
@@ -33,11 +34,17 @@ export class Operator {
     this.#isCalm = true;
   }
 
+  /** After calmDown(): nothing that it asked for before is on its way. */
+  get isQuiet(): boolean {
+    return !this.#isActing;
+  }
+
   async #run(): Promise<void> {
     const { clock, lh } = this.#member;
     let queue: Queue | null = null;
     for (;;) {
       await clock.sleep(this.#dice.between(200, 2_000));
+      this.#isActing = !this.#isCalm;
       try {
         queue ??= await lh.queue(queueName);
         await (this.#isCalm ? this.#tidyUp(queue) : this.#act(queue));
@@ -45,6 +52,7 @@ export class Operator {
         const what = error instanceof Error ? error.name : String(error);
         this.#world.trace.say(this.#member.process.name, `   failed: ${what}`);
       }
+      this.#isActing = false;
     }
   }
 

@@ -27,8 +27,8 @@ create ${keeps === "all" ? "" : "unlogged"} table ${record}.entries (
 create function ${record}.state(r ${schema}.${queue}) returns jsonb language sql immutable as $$
   select pg_catalog.jsonb_build_object('status', r.status, 'isFinished', r.finished_at is not null, 'worker', r.claimed_by, 'token', r.lease_generation::text,
     'attempts', r.attempts, 'crashes', r.crashes, 'maxAttempts', r.max_attempts, 'expires', extract(epoch from r.lease_expires_at) * 1000,
-    -- A job without a delay is due whatever the time is, also when the server's clock was set back after its enqueue.
-    'available', extract(epoch from case when r.available_at <= r.created_at then timestamptz 'epoch' else r.available_at end) * 1000)
+    -- A job without a delay, or one that was redriven, is due whatever the time is, also when the server's clock was set back since.
+    'available', extract(epoch from case when r.available_at <= r.created_at or r.available_at = r.redriven_at then timestamptz 'epoch' else r.available_at end) * 1000)
 $$;
 create function ${record}.on_row() returns trigger language plpgsql as $$
 begin

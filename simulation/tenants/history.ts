@@ -52,10 +52,10 @@ const slackMs = 500;
  */
 export function settingsOf(plan: TenantPlan): TenantHistorySettings {
   const { ttlMs, tickMs, hasSessions, weather } = plan;
-  const { watchMs, watchDeputyMs, sessionGraceMs, ringRefreshMs, tenantStartupMs, tenantGapMs } = defaults;
+  const { watchMs, watchDeputyMs, sessionGraceMs, ringCacheMs, tenantStartupMs, tenantGapMs } = defaults;
   const noticedMs = watchDeputyMs + watchMs + sessionGraceMs;
   const startedMs = tenantStartupMs + tenantGapMs + slackMs;
-  const unheardMs = ringRefreshMs + tickMs;
+  const unheardMs = ringCacheMs + tickMs;
   const lateMs = (ttlMs + unheardMs + startedMs) * drift;
   const soonMs = (noticedMs + startedMs + (weather.oddNoticeShare > 0 ? unheardMs : 0)) * drift;
   // What was given up for it is found at its next tick where that is not told.

@@ -53,7 +53,8 @@ export class SimDatabase implements Database {
     try {
       await session.query("begin isolation level read committed", [], nowMs);
       const result = await work({
-        query: (text, values = []) => session.query(text, values, nowMs),
+        query: async <R>(text: string, values: unknown[] = []) =>
+          typedRows<R>(await session.query(text, values, nowMs)),
         run: (query) => session.run(query, nowMs),
       });
       if (breaks === "in it") throw unavailable("a transaction", false);
@@ -78,8 +79,8 @@ export class SimDatabase implements Database {
       this.#step(name, () => (session.isOver ? Promise.reject(unavailable(name, false)) : ask()));
     try {
       const result = await work({
-        query: (text, values = []) =>
-          within("query", () => session.query(text, values, around.schedule.nowMs)),
+        query: async <R>(text: string, values: unknown[] = []) =>
+          typedRows<R>(await within("query", () => session.query(text, values, around.schedule.nowMs))),
         run: (query) => within(query.name, () => session.run(query, around.schedule.nowMs)),
       });
       await within("commit", () => session.commit(around.schedule.nowMs));
@@ -102,4 +103,11 @@ export class SimDatabase implements Database {
       onOrphan,
     });
   }
+}
+
+function typedRows<R>({ rows }: { readonly rows: readonly unknown[] }): {
+  readonly rows: readonly R[];
+  readonly rowCount: number;
+} {
+  return { rows: rows as readonly R[], rowCount: rows.length };
 }

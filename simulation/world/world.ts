@@ -9,7 +9,7 @@ import { Trace } from "./trace.js";
 
 /** Statements after which nobody can see a change; all others are followed by a look at what was told and recorded. */
 const idleStatements =
-  /^(lh_(wish_wake|find_duty|list_queues|read_server|find_queue|count_jobs|list_jobs|explain_job|list_workers|list_migrations|list_tenant_leases)|session lh_(find_channels|hold_session_lock)|begin|query|open session|listen)/;
+  /^(lh_(wish_wake|list_queues|read_server|find_queue|count_jobs|list_jobs|explain_job|list_workers|list_migrations|list_tenant_leases)|session lh_(find_channels|hold_session_lock)|begin|query|open session|listen)/;
 
 const claimStatements = /^lh_claim_/;
 

@@ -25,7 +25,8 @@ test(`${seeds.length} seeds break no promise, and ${twice} of them run twice lea
     const result = await simulate(engine(), seed, { steps });
     statements += result.statements;
     expect(result.statements).toBeGreaterThanOrEqual(steps);
-    if (result.violations.length > 0) failures.push(failureText(result, `--seed ${seed} --steps ${steps}`));
+    if (result.violations.length > 0)
+      failures.push(failureText(result, `leasehold simulate --seed ${seed} --steps ${steps}`));
     if (seed <= twice)
       expect((await simulate(engine(), seed, { steps })).hash, `seed ${seed}, run again`).toBe(result.hash);
   }
@@ -42,7 +43,7 @@ test("workers that are half ill break no promise: their claims, settles or renew
     const result = await simulate(engine(), seed, { steps, isGrey: true });
     faults += result.faults - (await simulate(engine(), seed, { steps })).faults;
     if (result.violations.length > 0)
-      failures.push(failureText(result, `--grey --seed ${seed} --steps ${steps}`));
+      failures.push(failureText(result, `leasehold simulate --grey --seed ${seed} --steps ${steps}`));
   }
   expect(failures.join("\n")).toBe("");
   expect(faults).not.toBe(0);
@@ -60,7 +61,7 @@ test("late commits, claims by hand, bulk actions and a server clock that is set 
       .matchAll(/(late#1 +commit|hand#\d+ +started|clock set: hit)/g))
       seen.add(what.replace(/[# \d]+/, " "));
     if (result.violations.length > 0)
-      failures.push(failureText(result, `--edges --seed ${seed} --steps ${steps}`));
+      failures.push(failureText(result, `leasehold simulate --edges --seed ${seed} --steps ${steps}`));
   }
   expect(failures.join("\n")).toBe("");
   expect([...seen].sort()).toEqual(["clock set: hit", "hand started", "late commit"]);

@@ -22,7 +22,7 @@ test(`${seeds.length} fleets of tenant supervisors break no promise in ${minutes
     const result = await simulateTenants(engine(), seed, { minutes });
     expect(result.starts, `seed ${seed}`).toBeGreaterThanOrEqual(result.jobs);
     if (result.violations.length > 0)
-      failures.push(failureText(result, `--tenants --seed ${seed} --minutes ${minutes}`));
+      failures.push(failureText(result, `leasehold simulate --tenants --seed ${seed} --minutes ${minutes}`));
     if (seed === twice) {
       const again = await simulateTenants(engine(), seed, { minutes });
       expect(again.hash, `seed ${seed}, run again`).toBe(result.hash);
