@@ -25,7 +25,7 @@ export async function historyOf(
   entries.sort((a, b) => a.atMs - b.atMs);
   // What was seen last before the clock went back seems to have been seen in the future.
   const movedMs = isClockMoved ? 2 * clockOffsetMs : 0;
-  const ownedWithinMs = ttlMs + defaults.ringRefreshMs + slackMs + movedMs;
+  const ownedWithinMs = ttlMs + defaults.ringCacheMs + slackMs + movedMs;
   return {
     settings: {
       order: "key",

@@ -26,6 +26,8 @@ export interface Recovery {
   readonly greys: readonly string[];
   /** It was claimed by hand: nobody but its lease can tell that its process is gone. */
   readonly isByHand: boolean;
+  /** Something was wrong with its process already, so its lease may have ended before anybody could notice that the process was gone. */
+  readonly wasIll: boolean;
 }
 
 interface Row {
@@ -46,6 +48,7 @@ interface Lost {
   readonly faults: Set<string>;
   readonly greys: Set<string>;
   readonly isByHand: boolean;
+  readonly wasIll: boolean;
 }
 
 /** Of each process, what is wrong with it now. */
@@ -67,9 +70,10 @@ export function recoveriesOf(entries: readonly Entry[]): readonly Recovery[] {
       const { to } = entry;
       if (to === null || to.isFinished) lost.delete(entry.id);
     } else if (entry.is === "fault") {
+      const wasIll = (open.get(entry.process)?.size ?? 0) > 0;
       noteOpen(open, entry);
       for (const one of lost.values()) noteFault(one, entry);
-      if (entry.what === "killed" && entry.state === "gone") lose(lines, lost, entry);
+      if (entry.what === "killed" && entry.state === "gone") lose(lines, lost, { ...entry, wasIll });
       for (const one of lost.values()) for (const grey of greysIn(open)) one.greys.add(grey);
     } else if (entry.is === "started" || entry.is === "ended") {
       markAll(entry.key, entry.atMs);
@@ -78,10 +82,10 @@ export function recoveriesOf(entries: readonly Entry[]): readonly Recovery[] {
       const one = lost.get(entry.id);
       if (entry.is !== "started" || one === undefined) continue;
       lost.delete(entry.id);
-      const { id, key, lostAtMs, causes, backoffMs, isByHand } = one;
+      const { id, key, lostAtMs, causes, backoffMs, isByHand, wasIll } = one;
       const ms = entry.atMs - lostAtMs;
       const [faults, greys] = [[...one.faults], [...one.greys]];
-      recoveries.push({ id, key, lostAtMs, ms, causes, backoffMs, faults, greys, isByHand });
+      recoveries.push({ id, key, lostAtMs, ms, causes, backoffMs, faults, greys, isByHand, wasIll });
     }
   }
   return recoveries;
@@ -106,7 +110,7 @@ function move(lines: Map<string, Map<string, Row>>, { id, key, seq, to, by, from
 function lose(
   lines: ReadonlyMap<string, ReadonlyMap<string, Row>>,
   lost: Map<string, Lost>,
-  { process, atMs }: EntryOf<"fault">,
+  { process, atMs, wasIll }: EntryOf<"fault"> & { readonly wasIll: boolean },
 ): void {
   for (const [key, line] of lines)
     for (const [id, row] of line) {
@@ -123,6 +127,7 @@ function lose(
         faults: new Set(),
         greys: new Set(),
         isByHand: process.startsWith("hand#"),
+        wasIll,
       });
     }
 }

@@ -19,15 +19,19 @@ export const recoveryBoundMs: number = leaseMs + defaults.pollIdleMs + slackMs;
  */
 export const greyMs: number = defaults.claimFailuresMax * defaults.pollIdleMs + 2 * heartbeatMs;
 
-/** Recoveries that nothing else has disturbed and that took too long, or that waited for a backoff: a process that is gone has not failed. One that claimed by hand is in no registry, so its jobs have a backoff too. */
+/**
+ * Recoveries that nothing else has disturbed and that took too long, or that waited for a backoff: a process that is gone has not failed. One that claimed by hand is in no registry, so its jobs have a
+ * backoff too; and so have those of a process that was ill when it was killed, if their leases, which it could not renew or settle, ended before its loss was noticed.
+ */
 export function lateRecoveries(recoveries: readonly Recovery[]): readonly Violation[] {
-  return recoveries.flatMap(({ id, key, ms, causes, backoffMs, faults, greys, isByHand }) => {
-    const byHandMs = isByHand
+  return recoveries.flatMap(({ id, key, ms, causes, backoffMs, faults, greys, isByHand, wasIll }) => {
+    const mayBackOff = isByHand || wasIll;
+    const allowedMs = mayBackOff
       ? (causes.get("its own backoff") ?? 0) + (causes.get("an earlier row is backing off") ?? 0)
       : 0;
-    const waitedMs = ms - (causes.get("an earlier row runs") ?? 0) - byHandMs;
+    const waitedMs = ms - (causes.get("an earlier row runs") ?? 0) - allowedMs;
     const boundMs = recoveryBoundMs + (greys.length > 0 ? greyMs : 0);
-    if (faults.length > 0 || (waitedMs <= boundMs && (isByHand || backoffMs <= askedMs))) return [];
+    if (faults.length > 0 || (waitedMs <= boundMs && (mayBackOff || backoffMs <= askedMs))) return [];
     const waits = [...causes].map(([cause, waited]) => `${cause} ${Math.round(waited)} ms`).join(", ");
     const message = `Job ${id} of ${key} was lost with its process and started ${Math.round(ms)} ms later, without another fault; it waited for: ${waits}.`;
     return [{ checker: "recovery in time", message, about: [id, key] }];

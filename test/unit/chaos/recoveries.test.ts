@@ -153,7 +153,35 @@ describe("a recovery", () => {
 });
 
 describe("the bound", () => {
-  const late = { id: "1", key: "k", lostAtMs: 0, backoffMs: 0, faults: [], greys: [], isByHand: false };
+  const late = {
+    id: "1",
+    key: "k",
+    lostAtMs: 0,
+    backoffMs: 0,
+    faults: [],
+    greys: [],
+    isByHand: false,
+    wasIll: false,
+  };
+
+  test("allows a backoff, and nothing longer, for what an ill process could not renew or settle", () => {
+    const killed = (isOver: boolean): Line => {
+      const line = new Line()
+        .pending(0, "1")
+        .claimed(10, "1", "a#1")
+        .fault(20, "a#1", "completions fail", "hit");
+      if (isOver) line.fault(30, "a#1", "completions fail", "ok");
+      return line
+        .fault(100, "a#1", "killed", "gone")
+        .pending(1_100, "1", 3_100, "b#1")
+        .claimed(3_200, "1", "b#1")
+        .handled(3_250, "1", "b#1");
+    };
+    expect(lateRecoveries(recoveriesOf(killed(false).entries))).toEqual([]);
+    expect(lateRecoveries(recoveriesOf(killed(true).entries))).toHaveLength(1);
+    const causes = new Map([["a claim", recoveryBoundMs + 1] as const]);
+    expect(lateRecoveries([{ ...late, wasIll: true, ms: recoveryBoundMs + 1, causes }])).toHaveLength(1);
+  });
 
   test("is kept without the time that earlier rows run", () => {
     const causes = new Map([["an earlier row runs", 60_000] as const, ["a claim", 1_000] as const]);
