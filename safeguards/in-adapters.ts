@@ -40,15 +40,29 @@ export const safeguardsInAdapters: readonly Safeguard[] = [
   {
     name: "a user's statements have no limit of ours",
     file: "src/adapters/node-postgres.ts",
-    from: '    if (whose === "ours") return statementTimeoutMs;',
-    to: "    if (whose.length > 0) return statementTimeoutMs;",
+    from: "held.askText(text, values, this.#usersLimitMs);",
+    to: "held.askText(text, values, this.#settings.statementTimeoutMs);",
     caughtBy: { tests: ["test/regression/0028-users-statements-have-users-limits.test.ts"] },
   },
   {
     name: "a connection to a read-only server is not kept",
     file: "src/adapters/checkout.ts",
-    from: "    this.#client.release(this.#isLost || this.#isReadOnly);",
+    from: "    this.#client.release(this.#isLost || this.#isUnfit);",
     to: "    this.#client.release(this.#isLost);",
     caughtBy: { tests: ["test/regression/0029-read-only-connections-are-replaced.test.ts"] },
+  },
+  {
+    name: "a connection whose session a user changed is not kept",
+    file: "src/adapters/checkout.ts",
+    from: "      if (!isOwnKind) this.#isUnfit ||= isLastingChange(sent, answer);",
+    to: "      if (!isOwnKind) isLastingChange(sent, answer);",
+    caughtBy: { tests: ["test/regression/0132-settings-of-a-transaction-end-with-it.test.ts"] },
+  },
+  {
+    name: "our own rows are read with our own parsers",
+    file: "src/adapters/checkout.ts",
+    from: "this.#client.query<R>({ ...query, types: rowParsers });",
+    to: "this.#client.query<R>({ ...query, ...(rowParsers === null ? { types: rowParsers } : {}) });",
+    caughtBy: { tests: ["test/regression/0130-type-parsers-of-the-application.test.ts"] },
   },
 ];

@@ -32,10 +32,10 @@ export const safeguardsInOperate: readonly Safeguard[] = [
     caughtBy: { tests: ["test/regression/0042-many-strays-stop-no-settle.test.ts"] },
   },
   {
-    name: "a promotion looks past held slots",
-    file: "sql/migrations/0003_queue.sql",
-    from: "    v_window := p_limit * 10;",
-    to: "    v_window := p_limit;",
-    caughtBy: { tests: ["test/regression/0045-held-slot-hides-nobody.test.ts"] },
+    name: "a discard tests the status of the locked row",
+    file: "sql/migrations/0009_redrive.sql",
+    from: "and j.status = any(p_statuses) and j.status <> 'processing' order by",
+    to: "and j.status <> 'processing' order by",
+    caughtBy: { tests: ["test/regression/0103-a-discard-tests-the-locked-row.test.ts"] },
   },
 ];

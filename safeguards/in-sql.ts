@@ -228,15 +228,15 @@ export const safeguardsInSql: readonly Safeguard[] = [
   {
     name: "an idempotency key answers for as long as its job is there",
     file: "sql/migrations/0004_enqueue.sql",
-    from: "          select case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)\n                      then d.job_id else excluded.job_id end,",
-    to: "          select case when d.expires_at > p_now\n                      then d.job_id else excluded.job_id end,",
+    from: "      where d.expires_at <= p_now and not exists (select 1 from leasehold.inbox i where i.id = d.job_id)\n    returning d.idempotency_key",
+    to: "      where d.expires_at <= p_now\n    returning d.idempotency_key",
     caughtBy: { tests: ["test/database/guarantees.test.ts"] },
   },
   {
     name: "the open transaction with the same idempotency key is waited for",
     file: "sql/migrations/0004_enqueue.sql",
-    from: "      on conflict (queue, idempotency_key) do update set\n        (job_id, expires_at) = (\n          select case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)\n                      then d.job_id else excluded.job_id end,\n                 case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)\n                      then d.expires_at else excluded.expires_at end)\n      returning",
-    to: "      on conflict (queue, idempotency_key) do nothing\n      returning",
+    from: "    on conflict (queue, idempotency_key) do update set job_id = excluded.job_id, expires_at = excluded.expires_at\n      where d.expires_at <= p_now and not exists (select 1 from leasehold.inbox i where i.id = d.job_id)\n    returning d.idempotency_key",
+    to: "    on conflict (queue, idempotency_key) do nothing\n    returning d.idempotency_key",
     caughtBy: { tests: ["test/database/guarantees.test.ts"] },
   },
   {

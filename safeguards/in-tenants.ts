@@ -65,8 +65,8 @@ export const safeguardsInTenants: readonly Safeguard[] = [
   {
     name: "what was won too long ago is not started",
     file: "src/tenants/runs.ts",
-    from: "    if (ownership.sureForMs() <= 0) {",
-    to: "    if (ownership.sureForMs() < 0) {",
+    from: "    if (this.#isShut || ownership.sureForMs() <= 0) {",
+    to: "    if (this.#isShut || ownership.sureForMs() < 0) {",
     caughtBy: { tests: ["test/unit/tenants"] },
   },
   {

@@ -165,7 +165,7 @@ async function tests(folder: string, files: readonly string[]): Promise<string |
 }
 
 async function seeds(folder: string, count: number): Promise<string | null> {
-  const { code, output } = await run("node", ["build/simulation/run.js", "--count", String(count)], folder);
+  const { code, output } = await run("node", ["build/simulation/first-seeds.js", String(count)], folder);
   if (code === 0) return null;
   const failed = /^seed \d+ .*\n.*/m.exec(output)?.[0].replace("\n", "");
   if (failed === undefined) throw new Error(`The seeds could not be run: ${output.slice(-2_000)}`);

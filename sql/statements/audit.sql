@@ -17,9 +17,9 @@ with t as materialized (
   select case when s.is_called then s.last_value else s.last_value - 1 end as token from leasehold.lease_tokens s
 ), odd as materialized (
   select j.id, j.partition_key, j.partition_bucket, j.seq, j.priority, j.available_at, j.status, j.claimed_by, j.lease_generation, j.lease_expires_at, j.attempts, j.crashes, j.max_attempts, j.finished_at
-  from leasehold.inbox j cross join drawn d cross join queue q
-  where j.status = 'processing' or j.claimed_by is not null or j.lease_expires_at is not null or j.attempts - j.crashes > j.max_attempts or j.crashes > j.attempts or j.lease_generation > d.token
-     or (j.finished_at is not null) <> (j.status = 'dead_letter' and q.on_dead_letter = 'continue')
+  from leasehold.inbox j
+  where j.status = 'processing' or j.claimed_by is not null or j.lease_expires_at is not null or j.attempts - j.crashes > j.max_attempts or j.crashes > j.attempts
+     or j.lease_generation > (select d.token from drawn d) or (j.finished_at is not null) <> (j.status = 'dead_letter' and (select q.on_dead_letter = 'continue' from queue q))
 ), late as materialized (
   select o.id, o.partition_key, o.seq, o.claimed_by, o.lease_expires_at, t.now - t.late as by_now
   from odd o cross join t cross join queue q
@@ -93,3 +93,15 @@ from leasehold.queues q cross join lateral generate_series(0, q.buckets - 1) b(b
 where q.name = 'inbox' and q.paused_at is null and j.status = 'pending'
   and j.available_at < coalesce(:now::timestamptz, clock_timestamp()) - :late_ms::float8 * interval '1 ms'
 order by b.bucket;
+
+-- name: find_bucket_locks
+-- Locks nothing. Sessions that hold the locks of these buckets without doing anything: a claim has them in its transaction, for milliseconds. What sessions of other roles do is only shown to
+-- members of pg_read_all_stats; others see none here. The first half of a lock's key is leasehold.lock_class(), which viewers may not call.
+-- nullable: now
+-- row: bucket int, pid int, role text?, application text?
+select l.objid::int as bucket, l.pid, a.usename::text as role, a.application_name as application
+from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid
+where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
+  and l.classid::bigint = (('leasehold.inbox'::regclass::oid::bigint - 2147483648) & 4294967295) and l.objid::bigint = any(:buckets::int[])
+  and (a.state = 'idle' or (a.state like 'idle in transaction%' and a.state_change < coalesce(:now::timestamptz, clock_timestamp()) - :late_ms::float8 * interval '1 ms'))
+order by 1, 2;

@@ -5,6 +5,7 @@ import type { Clock } from "../seams/clock.js";
 import type { Query } from "../seams/database.js";
 import { defaults } from "../settings.js";
 import { unclaimed } from "./unclaimed.js";
+import { unlessDropped } from "./unless-dropped.js";
 
 export interface AuditSeams {
   readonly database: GuardedDatabase;
@@ -61,8 +62,9 @@ export async function auditQueues(seams: AuditSeams): Promise<AuditReport> {
   const breaches: Breach[] = [];
   for (const { name, order } of queues) {
     const bind = binder({ schema, queue: name });
-    const found = await rowsOf(seams, bind, order);
-    breaches.push(...grouped(name, [...found, ...(await unclaimed({ ...seams, bind }, name))]));
+    const found = await unlessDropped(rowsOf(seams, bind, order));
+    const left = found === null ? null : await unlessDropped(unclaimed({ ...seams, bind }, name));
+    if (found !== null && left !== null) breaches.push(...grouped(name, [...found, ...left]));
   }
   return {
     queues: queues.map((queue) => queue.name),

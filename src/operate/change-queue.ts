@@ -1,34 +1,10 @@
+import { isDenied, notTheOwner } from "../database/denied.js";
 import { changeQueue as changeQueueStatement } from "../database/statements.generated.js";
 import { InvalidOptionError, UnknownQueueError } from "../errors.js";
 import { asObject } from "../settings.js";
-import type { KindPolicies } from "../work/kind-policies.js";
+import { changeable, type QueueChange } from "../work/queue-options.js";
 import type { QueueSeams } from "../work/queue-seams.js";
 import { type QueueSettings, qualified } from "../work/queue-settings.js";
-
-/** What can be changed while a queue is at work. SQL reads it from the queue's row each time, so a change counts for every process at once. */
-export interface QueueChange {
-  /** Days that are older are dropped by the next housekeeping. A queue that keeps no archive (0) can't begin to, nor the other way round. */
-  readonly retentionMs?: number;
-  /** Dead letters that are older are moved by the next housekeeping. */
-  readonly deadLetterRetentionMs?: number;
-  /** For keys that are enqueued from now on. */
-  readonly dedupeWindowMs?: number;
-  /** For jobs that are enqueued from now on. */
-  readonly maxAttempts?: number;
-  /** For all jobs, from the next crash on. */
-  readonly maxCrashes?: number;
-  /** Takes the place of all policies of kinds that were stored before. */
-  readonly kinds?: KindPolicies;
-}
-
-const changeable = [
-  "retentionMs",
-  "deadLetterRetentionMs",
-  "dedupeWindowMs",
-  "maxAttempts",
-  "maxCrashes",
-  "kinds",
-] as const satisfies readonly (keyof QueueChange)[];
 
 export async function changeQueue(seams: QueueSeams, change: QueueChange): Promise<QueueSettings> {
   const { settings } = seams;
@@ -44,17 +20,20 @@ export async function changeQueue(seams: QueueSeams, change: QueueChange): Promi
   const given = <K extends keyof QueueChange>(name: K): QueueSettings[K] | null =>
     change[name] === undefined ? null : checked[name];
   const kinds = given("kinds");
-  const changed = await seams.database.run(
-    seams.bind(changeQueueStatement, {
-      name: settings.name,
-      retentionMs: given("retentionMs"),
-      deadLetterRetentionMs: given("deadLetterRetentionMs"),
-      dedupeWindowMs: given("dedupeWindowMs"),
-      maxAttempts: given("maxAttempts"),
-      maxCrashes: given("maxCrashes"),
-      kinds: kinds === null ? null : JSON.stringify(kinds),
-    }),
-  );
+  const statement = seams.bind(changeQueueStatement, {
+    name: settings.name,
+    retentionMs: given("retentionMs"),
+    deadLetterRetentionMs: given("deadLetterRetentionMs"),
+    dedupeWindowMs: given("dedupeWindowMs"),
+    maxAttempts: given("maxAttempts"),
+    maxCrashes: given("maxCrashes"),
+    kinds: kinds === null ? null : JSON.stringify(kinds),
+  });
+  const changed = await seams.database.run(statement).catch((error: unknown) => {
+    throw isDenied(error)
+      ? notTheOwner(settings.schema, `the change of the queue ${settings.name}`, error)
+      : error;
+  });
   if (changed.length === 0) throw refusal(settings, change);
   const now = changeable.filter((name) => change[name] !== undefined).map((name) => [name, checked[name]]);
   return Object.freeze({ ...settings, ...Object.fromEntries(now) });

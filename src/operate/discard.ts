@@ -1,13 +1,14 @@
-import { discardJobs, findLastId, pickForDiscard } from "../database/statements.generated.js";
+import { discardJobs, pickForDiscard } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
+import { defaults } from "../settings.js";
 import { storableText } from "../work/json.js";
 import type { QueueSeams } from "../work/queue-seams.js";
 import { changeable, inBatches, narrowed, type Progress } from "./batches.js";
 import type { DiscardFilter, JobFilter } from "./job-filter.js";
 
 /**
- * Takes jobs out of the queue for good; they stay readable in the archive. Rows in process are left alone. The set is fixed at the start by the
- * last id: what is enqueued while this runs stays.
+ * Takes jobs out of the queue for good; they stay readable in the archive. Rows in process are left alone. The set is read once, at the start: what is enqueued
+ * while this runs stays.
  */
 export async function discard(
   seams: QueueSeams,
@@ -17,32 +18,43 @@ export async function discard(
   const statuses = narrowed(filter, changeable);
   checkNarrow(filter);
   const reason = checkedReason(filter.reason);
-  const [newest] = await seams.database.run(seams.bind(findLastId, {}));
-  if (newest === undefined) return 0;
-  let after: string | null = null;
-  const pick = async (limit: number): Promise<readonly string[]> => {
-    const page: readonly { readonly id: string }[] = await seams.database.run(
-      seams.bind(pickForDiscard, {
-        after,
-        last: newest.id,
-        ids: filter.ids ?? null,
-        statuses,
-        kind: filter.kind ?? null,
-        partitionKey: filter.partitionKey ?? null,
-        limit,
-      }),
-    );
-    after = page.at(-1)?.id ?? after;
-    return page.map((row) => row.id);
-  };
+  const [set] = await seams.database.run(
+    seams.bind(pickForDiscard, {
+      ids: filter.ids ?? null,
+      statuses,
+      kind: filter.kind ?? null,
+      partitionKey: filter.partitionKey ?? null,
+      fingerprint: filter.fingerprint ?? null,
+      limit: pickRows(filter.limit),
+    }),
+  );
+  const pick = inPages(set?.ids ?? "");
   const change = (ids: readonly string[], receipt: string) =>
-    seams.bind(discardJobs, { ids, reason, receipt, now: seams.clock.databaseNow() });
+    seams.bind(discardJobs, { ids, statuses, reason, receipt, now: seams.clock.databaseNow() });
   return await inBatches(seams, { limit: filter.limit, pick, change, progress });
 }
 
+/** Some more than are to be changed: of those that were picked a worker may have taken some. */
+function pickRows(limit: number | undefined): number {
+  return Math.min(defaults.operateRowsMax, (limit ?? defaults.operateRowsMax) + defaults.operateBatchRows);
+}
+
+const idLength = 36;
+
+/** The ids of a text, in pages. */
+function inPages(ids: string): (limit: number) => Promise<readonly string[]> {
+  let from = 0;
+  return async (limit) => {
+    const page: string[] = [];
+    for (; page.length < limit && from < ids.length; from += idLength)
+      page.push(ids.slice(from, from + idLength));
+    return await Promise.resolve(page);
+  };
+}
+
 function checkNarrow(filter: JobFilter): void {
-  const { ids, status, kind, partitionKey } = filter;
-  if ([ids, status, kind, partitionKey].some((given) => given !== undefined)) return;
+  const { ids, status, kind, partitionKey, fingerprint } = filter;
+  if ([ids, status, kind, partitionKey, fingerprint].some((given) => given !== undefined)) return;
   throw new InvalidOptionError(
     "filter",
     filter,

@@ -1,5 +1,11 @@
+import { primaryReader } from "../database/reader.js";
 import { type JobRow, toJobRecord } from "../database/rows.js";
-import { getJob, listArchivedJobs, listJobs } from "../database/statements.generated.js";
+import {
+  getJob,
+  listArchivedDeadLetters,
+  listArchivedJobs,
+  listJobs,
+} from "../database/statements.generated.js";
 import { defaults, wholeNumber } from "../settings.js";
 import type { JobRecord } from "../work/job.js";
 import type { QueueSeams } from "../work/queue-seams.js";
@@ -13,24 +19,32 @@ export async function list(seams: QueueSeams, filter: ListFilter): Promise<reado
   checkedFilter(filter);
   const { status } = filter;
   const isArchived = status === "completed" || status === "discarded";
+  const limit = wholeNumber("limit", filter.limit, {
+    fallback: defaults.listLimit,
+    min: 1,
+    max: defaults.listLimitMax,
+  });
   const page = {
     status: status ?? null,
     kind: filter.kind ?? null,
     partitionKey: filter.partitionKey ?? null,
     before: filter.before === undefined ? null : checkedId("before", filter.before),
-    limit: wholeNumber("limit", filter.limit, {
-      fallback: defaults.listLimit,
-      min: 1,
-      max: defaults.listLimitMax,
-    }),
+    limit,
+    payloadBytes: payloadBytesOf(limit),
   };
+  // Dead letters are in two places. One that moves between them would be missed if these were not of the same server.
+  const reads = status === "dead_letter" ? primaryReader(seams.database) : seams.reads;
   const rows = [
-    ...(isArchived ? [] : await seams.database.run(seams.bind(listJobs, page))),
-    ...(isArchived || status === "dead_letter"
-      ? await seams.database.run(seams.bind(listArchivedJobs, page))
-      : []),
+    ...(isArchived ? [] : await reads.run(seams.bind(listJobs, page))),
+    ...(isArchived ? await reads.run(seams.bind(listArchivedJobs, page)) : []),
+    ...(status === "dead_letter" ? await reads.run(seams.bind(listArchivedDeadLetters, page)) : []),
   ];
   return newest(rows, page.limit).map((row) => toJobRecord(row, seams.settings.name));
+}
+
+/** A page is never longer than what a process can hold, and its rows have equal parts of that, so that a page is as long as was asked for. */
+export function payloadBytesOf(limit: number): number {
+  return Math.min(defaults.getBytesMax, Math.floor(defaults.listBytesMax / limit));
 }
 
 function newest(rows: readonly JobRow[], limit: number): readonly JobRow[] {
@@ -40,6 +54,7 @@ function newest(rows: readonly JobRow[], limit: number): readonly JobRow[] {
 
 /** One job, wherever it is; null when there is none with that id, or it was finished longer ago than the retention. */
 export async function get(seams: QueueSeams, id: string): Promise<JobRecord | null> {
-  const [row] = await seams.database.run(seams.bind(getJob, { id: checkedId("id", id) }));
+  const wanted = { id: checkedId("id", id), payloadBytes: defaults.getBytesMax };
+  const [row] = await seams.database.run(seams.bind(getJob, wanted));
   return row === undefined ? null : toJobRecord(row, seams.settings.name);
 }

@@ -11,6 +11,8 @@ const firstId = "00000000-0000-0000-0000-000000000000";
  */
 export async function retry(seams: QueueSeams, filter: JobFilter, progress?: Progress): Promise<number> {
   const statuses = narrowed(filter, ["dead_letter"]);
+  const finishedOnly =
+    statuses.every((status) => status === "dead_letter") && seams.settings.onDeadLetter === "continue";
   const [drawn] = await seams.database.run(seams.bind(drawPlace, {}));
   const below = BigInt(drawn?.seq ?? 0);
   let after = { seq: -(2n ** 63n), id: firstId };
@@ -22,6 +24,8 @@ export async function retry(seams: QueueSeams, filter: JobFilter, progress?: Pro
         below,
         ids: filter.ids ?? null,
         statuses,
+        finishedOnly,
+        fingerprint: filter.fingerprint ?? null,
         now: seams.clock.databaseNow(),
         kind: filter.kind ?? null,
         partitionKey: filter.partitionKey ?? null,
@@ -33,6 +37,6 @@ export async function retry(seams: QueueSeams, filter: JobFilter, progress?: Pro
     return page.map((row) => row.id);
   };
   const change = (ids: readonly string[], receipt: string) =>
-    seams.bind(redriveJobs, { ids, receipt, now: seams.clock.databaseNow() });
+    seams.bind(redriveJobs, { ids, statuses, receipt, now: seams.clock.databaseNow() });
   return await inBatches(seams, { limit: filter.limit, pick, change, progress });
 }

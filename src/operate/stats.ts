@@ -1,5 +1,9 @@
-import { countJobs } from "../database/statements.generated.js";
+import type { DatedRows } from "../database/reader.js";
+import { countJobs, estimateJobs } from "../database/statements.generated.js";
+import type { OptionNames } from "../option-names.js";
+import { defaults, flag } from "../settings.js";
 import type { QueueSeams } from "../work/queue-seams.js";
+import { type RecentWork, recentWorkOn } from "./recent.js";
 
 /** Counts of a queue's hot table. Finished jobs are in the archive and not counted. */
 export interface QueueStats {
@@ -20,12 +24,32 @@ export interface QueueStats {
   readonly retrying: number;
   /** In process with a lease that has run out; the next claim of their bucket takes them over. */
   readonly expired: number;
-  /** Since when the oldest due job has been due: the lag a user feels. */
+  /** Since when the oldest due job has been due: the lag a user feels. Of an estimate, the oldest that was found. */
   readonly oldestDueAt: Date | null;
+  /** What the live workers of the queue did in the last minute or two. */
+  readonly recent: RecentWork;
+  /** The part of the table that was read, above 0 and up to 1. Below 1 the counts are estimates, and a status that few rows have may be 0. */
+  readonly share: number;
+  /** Who counted the jobs: the primary, or the server behind replicaUrl. `recent` is always the primary's. */
+  readonly source: "primary" | "replica";
+  /** Of a replica: the counts have everything that was committed until then. Null when the primary counted, and when the replica has replayed no transaction since it started. */
+  readonly asOf: Date | null;
 }
 
-export async function stats(seams: QueueSeams): Promise<QueueStats> {
-  const [row] = await seams.database.run(seams.bind(countJobs, { now: seams.clock.databaseNow() }));
+export interface StatsOptions {
+  /** False reads at most 16 MB of a large table and scales up; true, the default, reads all of it. */
+  readonly exact?: boolean | undefined;
+}
+
+export const statsOptionNames: OptionNames<StatsOptions> = Object.freeze({ exact: true });
+
+export async function stats(seams: StatsSeams, options: StatsOptions): Promise<QueueStats> {
+  const now = seams.clock.databaseNow();
+  const bounds = { bytesMax: defaults.statsBytesMax, frontRows: defaults.statsFrontRows };
+  const answer: DatedRows<Row> = flag("exact", options.exact, true)
+    ? await seams.reads.runAsOf(seams.bind(countJobs, { now }))
+    : await seams.reads.runAsOf(seams.bind(estimateJobs, { now, ...bounds }));
+  const [row] = answer.rows;
   return {
     scheduled: Number(row?.scheduled ?? 0),
     pending: Number(row?.pending ?? 0),
@@ -36,5 +60,14 @@ export async function stats(seams: QueueSeams): Promise<QueueStats> {
     retrying: Number(row?.retrying ?? 0),
     expired: Number(row?.expired ?? 0),
     oldestDueAt: row?.oldest_due_at ?? null,
+    share: row?.share ?? 1,
+    recent: await recentWorkOn(seams, seams.settings.name),
+    source: answer.source,
+    asOf: answer.asOf,
   };
 }
+
+/** Who works is asked of the primary: an old heartbeat looks like a dead worker. */
+type StatsSeams = Pick<QueueSeams, "database" | "reads" | "bind" | "clock" | "settings">;
+
+type Row = NonNullable<(typeof countJobs)["row"]> & { readonly share?: number };

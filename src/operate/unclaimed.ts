@@ -4,6 +4,7 @@ import { auditDue, findQueue } from "../database/statements.generated.js";
 import { ringOf } from "../membership/owned-buckets.js";
 import type { Clock } from "../seams/clock.js";
 import { defaults } from "../settings.js";
+import { bucketLocks } from "./bucket-locks.js";
 import { isLiveOn, listWorkers, type WorkerRow } from "./workers.js";
 
 export interface Unclaimed {
@@ -22,7 +23,7 @@ interface Seams {
 }
 
 /**
- * Rows that have been due for a minute in buckets whose owner has had room all that time and has claimed nothing, or that nobody owns because every worker fails. Asks for one row of each bucket.
+ * Rows that have been due for a minute in buckets whose owner has had room all that time and has claimed nothing, that nobody owns because every worker fails, or whose lock is held by somebody who does not claim. Asks for one row of each bucket.
  * A worker says with each beat how long it has been idle; one that does not say so is believed.
  */
 export async function unclaimed(seams: Seams, queue: string): Promise<readonly Unclaimed[]> {
@@ -44,9 +45,14 @@ export async function unclaimed(seams: Seams, queue: string): Promise<readonly U
     alive,
   );
   const failing = workers.some((worker) => worker.state === "alive" && worker.failing[queue] !== undefined);
+  const locks = await bucketLocks(
+    seams,
+    due.map(({ bucket }) => bucket),
+  );
   const late = due.flatMap((row) => {
     const owner = alive.find(({ id }) => id === ring.owners[row.bucket]);
-    const detail = owner === undefined ? failing && "all workers of the queue fail" : idleWords(owner, queue);
+    const idle = owner === undefined ? failing && "all workers of the queue fail" : idleWords(owner, queue);
+    const detail = locks.get(row.bucket) ?? idle;
     return detail === false ? [] : [{ row, detail }];
   });
   return late.slice(0, defaults.auditRowsMax).map(({ row: { id, partition_key, seq, bucket }, detail }) => ({
@@ -56,8 +62,8 @@ export async function unclaimed(seams: Seams, queue: string): Promise<readonly U
 }
 
 /** False when it claims, has no room, or does not say. */
-function idleWords({ id, metadata }: WorkerRow, queue: string): string | false {
-  const idleMs = (metadata.idleMs as Record<string, unknown> | undefined)?.[queue];
-  if (typeof idleMs !== "number" || idleMs < defaults.auditLateMs) return false;
+function idleWords({ id, load }: WorkerRow, queue: string): string | false {
+  const idleMs = load.idleMs[queue];
+  if (idleMs === undefined || idleMs < defaults.auditLateMs) return false;
   return `${id} owns it, has room, and has claimed nothing for ${Math.round(idleMs / 1_000)} s`;
 }

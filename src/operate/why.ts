@@ -2,6 +2,7 @@ import { explainJob } from "../database/statements.generated.js";
 import { ringOf } from "../membership/owned-buckets.js";
 import type { JobRecord } from "../work/job.js";
 import type { QueueSeams } from "../work/queue-seams.js";
+import { bucketLocks } from "./bucket-locks.js";
 import { get } from "./list.js";
 import { isLiveOn, listWorkers, type WorkerRow, worksOn } from "./workers.js";
 
@@ -28,6 +29,7 @@ export interface Why {
     | "no_owner"
     | "no_handler"
     | "workers_failing"
+    | "bucket_locked"
     | "ready";
   readonly words: string;
   readonly job: JobRecord | null;
@@ -49,7 +51,9 @@ export async function why(seams: QueueSeams, id: string): Promise<Why> {
     seams.bind(explainJob, { id: job.id, now: seams.clock.databaseNow() }),
   );
   if (facts === undefined) return finished(job);
-  const { reason, words } = explain(job, facts) ?? (await explainReady(seams, job));
+  const explained = explain(job, facts) ?? (await explainReady(seams, job));
+  const { reason } = explained;
+  const words = reason === "blocked" ? await headWords(seams, job, facts) : explained.words;
   return {
     reason,
     words,
@@ -117,14 +121,30 @@ async function explainReady(seams: QueueSeams, job: JobRecord): Promise<Pick<Why
     const words = `${first}, but no live worker may own bucket ${job.bucket}: their regions are excluded.`;
     return { reason: "no_owner", words };
   }
+  const lock = (await bucketLocks(seams, [job.bucket])).get(job.bucket);
+  if (lock !== undefined)
+    return { reason: "bucket_locked", words: `${first}, but in bucket ${job.bucket} ${lock}.` };
   if (able.some(({ id }) => id === owner))
     return {
       reason: "ready",
       words: `${first}; ${owner}, the owner of bucket ${job.bucket}, takes it next.`,
     };
   const second = ringOf(seams.settings, able).owners[job.bucket] ?? null;
-  const words = `${first}; ${owner}, the owner of bucket ${job.bucket}, has no handler for the kind ${job.kind}, so ${second} takes it next.`;
-  return { reason: "ready", words };
+  const lacks = `${first}; ${owner}, the owner of bucket ${job.bucket}, has no handler for the kind ${job.kind}`;
+  if (second !== null) return { reason: "ready", words: `${lacks}, so ${second} takes it next.` };
+  const words = `${lacks}, and no worker with one may own the bucket: their regions are excluded.`;
+  return { reason: "no_owner", words };
+}
+
+/** What holds a job up that is not the first of its key. A head that is due may have nobody who handles it. */
+async function headWords(seams: QueueSeams, job: JobRecord, facts: Facts): Promise<string> {
+  const words = blockedWords(job, facts);
+  const { name } = seams.settings;
+  if (facts.blocker_status !== "pending" || facts.blocker_kind === null) return words;
+  const live = (await listWorkers(seams)).filter((worker) => isLiveOn(worker, name));
+  const kind = facts.blocker_kind;
+  if (live.length === 0 || live.some(({ kinds }) => kinds[name]?.includes(kind) ?? true)) return words;
+  return `${words} But no live worker has a handler for the kind ${kind}, so the key waits. Start one that has, or discard ${facts.blocker_id}.`;
 }
 
 /** The live workers of a queue that fail; empty when one does not. */

@@ -2,6 +2,7 @@ import type { Binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
 import { evictWorker, listWorkers as listWorkersStatement } from "../database/statements.generated.js";
 import { UnknownWorkerError } from "../errors.js";
+import { loadIn, type WorkerLoad } from "../membership/load.js";
 import type { Clock } from "../seams/clock.js";
 
 export interface WorkersSeams {
@@ -31,7 +32,10 @@ export interface WorkerRow {
   readonly failing: Readonly<Record<string, FailingQueue>>;
   readonly hasSession: boolean;
   readonly freeSince: Date | null;
+  /** What the process gave to connect({ metadata }). */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** What it said of itself with its last heartbeat. */
+  readonly load: WorkerLoad;
 }
 
 interface FailingQueue {
@@ -68,7 +72,7 @@ export async function listWorkers(seams: WorkersSeams): Promise<readonly WorkerR
       failing: failingOf(row.failing),
       hasSession: row.has_session,
       freeSince: row.free_since,
-      metadata: row.metadata as Record<string, unknown>,
+      ...loadIn(row.metadata as Readonly<Record<string, unknown>>),
     }),
   );
 }

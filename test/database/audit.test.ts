@@ -105,7 +105,7 @@ test("without a worker that could, nobody is blamed for what was not taken over;
 describe("a row that is due and not claimed", () => {
   const age = `update leasehold.inbox set available_at = ${late}`;
   const idle = (id: string, ms: number): string =>
-    `update leasehold.workers set metadata = '{"idleMs": {"inbox": ${ms}}}' where id = '${id}'`;
+    `update leasehold.workers set metadata = '{"leasehold": {"idleMs": {"inbox": ${ms}}}}' where id = '${id}'`;
 
   /** Rows that have been due for minutes in one bucket, and the workers a and b. */
   async function waiting(order: "key" | "none"): Promise<World> {

@@ -43,6 +43,7 @@ test("stats count what is in the queue, and tell since when the oldest due job h
   await inbox.enqueue("due", 2);
   await inbox.enqueue("later", 1, { delayMs: 60_000 });
   expect(await inbox.stats()).toEqual({
+    recent: expect.objectContaining({ workers: 0 }),
     scheduled: 1,
     pending: 3,
     processing: 2,
@@ -52,7 +53,11 @@ test("stats count what is in the queue, and tell since when the oldest due job h
     retrying: 1,
     expired: 1,
     oldestDueAt: new Date(start.getTime() + 1_000),
+    share: 1,
+    source: "primary",
+    asOf: null,
   });
+  expect(await inbox.stats({ exact: false }), "a small table is read whole").toEqual(await inbox.stats());
 });
 
 test("an empty queue has stats of zeros and nothing to list", async () => {
@@ -246,9 +251,10 @@ test("a job that is claimed between the pick and the change is neither discarded
   const { id } = await inbox.enqueue("step", 1);
   const [job] = await inbox.claim({ workerId: "w1" });
   const bind = binder({ schema: world.schema, queue: "inbox" });
+  const statuses = ["scheduled", "pending", "processing", "dead_letter"];
   const changes = [
-    bind(discardJobs, { ids: [id], reason: null, receipt: randomUUID(), now: null }),
-    bind(redriveJobs, { ids: [id], receipt: randomUUID(), now: null }),
+    bind(discardJobs, { ids: [id], statuses, reason: null, receipt: randomUUID(), now: null }),
+    bind(redriveJobs, { ids: [id], statuses, receipt: randomUUID(), now: null }),
   ];
   for (const { text, values } of changes)
     expect(await world.sql(text, [...values])).toEqual([{ changed: 0 }]);

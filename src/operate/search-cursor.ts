@@ -1,0 +1,58 @@
+import { InvalidOptionError } from "../errors.js";
+import type { QueueSettings } from "../work/queue-settings.js";
+import type { SearchFilter } from "./search-filter.js";
+
+/** What is walked over: the queue by id, the same from its oldest row, one key by place, dead letters by when they died, the archive by id. */
+export type Place = "queue" | "held" | "line" | "dead" | "archive";
+
+/** Where a search goes on. */
+export interface Position {
+  readonly place: Place;
+  /** When the search began; what came to the archive later was found before, in the queue. Null for a search of the archive alone. */
+  readonly beganAtUs: bigint | null;
+  /** Of the last row: when it died, in microseconds, since a Date would lose digits and rows with them; or its place in line. Null where rows come by id. */
+  readonly rank: bigint | null;
+  /** The id of the last row. */
+  readonly id: string | null;
+}
+
+const pattern =
+  /^(queue|held|line|dead|archive)\.(\d{0,17})\.(\d{0,19})\.((?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?)$/;
+
+/** What the database can hold: a bigint, and a time in the year 5138. */
+const placeMax = 2n ** 63n - 1n;
+const timeMaxUs = 10n ** 17n;
+
+/**
+ * The places that a search walks over, in this order. What is in line of a key has an index, and so have dead letters that let their key go on. Parked dead letters are in line, and are never moved to the archive.
+ */
+export function placesOf(
+  { status, partitionKey }: Pick<SearchFilter, "status" | "partitionKey">,
+  settings: QueueSettings,
+): readonly Place[] {
+  if (status === "completed" || status === "discarded") return ["archive"];
+  if (status === "dead_letter" && settings.onDeadLetter === "continue") return ["dead", "archive"];
+  const isInLine = status === "pending" || status === "processing" || status === "dead_letter";
+  if (isInLine && partitionKey !== undefined && settings.order === "key") return ["line"];
+  return status === "processing" ? ["held"] : ["queue"];
+}
+
+export function startOf(place: Place, beganAtUs: bigint | null = null): Position {
+  return { place, beganAtUs, rank: null, id: null };
+}
+
+export function toCursor({ place, beganAtUs, rank, id }: Position): string {
+  return `${place}.${beganAtUs ?? ""}.${rank ?? ""}.${id ?? ""}`;
+}
+
+export function fromCursor(cursor: unknown, places: readonly Place[]): Position {
+  const parts = typeof cursor === "string" ? pattern.exec(cursor) : null;
+  const place = places.find((one) => one === parts?.[1]);
+  const number = (text: string | undefined): bigint | null =>
+    text === undefined || text === "" ? null : BigInt(text);
+  const rank = number(parts?.[3]);
+  const rankMax = place === "line" ? placeMax : timeMaxUs;
+  if (parts === null || place === undefined || (rank ?? 0n) > rankMax)
+    throw new InvalidOptionError("cursor", cursor, "what an earlier call with the same filter gave");
+  return { place, beganAtUs: number(parts[2]), rank, id: parts[4] || null };
+}
