@@ -15,7 +15,7 @@ export interface Snapshot {
   readonly mode: "working" | "paused" | "stopping";
   readonly workers: readonly { readonly member: Member; readonly buckets: number }[];
   readonly bucketsTotal: number;
-  readonly queue: QueueStats;
+  readonly queue: QueueCounts;
   /** For how long the oldest due job has been due. */
   readonly lagMs: number;
   readonly jobsPerSecond: number;
@@ -27,9 +27,11 @@ export interface Snapshot {
   readonly entries: readonly Entry[];
 }
 
+type QueueCounts = Omit<QueueStats, "recent">;
+
 const ratesMax = 200;
 const smoothSeconds = 3;
-const nothing: QueueStats = {
+const nothing: QueueCounts = {
   scheduled: 0,
   pending: 0,
   processing: 0,
@@ -39,6 +41,9 @@ const nothing: QueueStats = {
   retrying: 0,
   expired: 0,
   oldestDueAt: null,
+  share: 1,
+  source: "primary",
+  asOf: null,
 };
 
 export interface FiguresParts {
@@ -56,7 +61,7 @@ export class Figures {
   readonly #startedAtMs = Date.now();
   readonly #rates: number[] = [];
   #owners: readonly (string | null)[] = [];
-  #stats = nothing;
+  #stats: QueueCounts = nothing;
   #lagMs = 0;
   #lookedAtMs = Date.now();
   mode: Snapshot["mode"] = "working";

@@ -23,7 +23,12 @@ export async function runTests(
   const resultFile = join(folder, "result.json");
   const startedAtMs = performance.now();
   try {
-    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${resultFile}`];
+    const reporters = [
+      "--reporter=default",
+      "--reporter=./test/support/skips-reporter.ts",
+      "--reporter=json",
+      `--outputFile.json=${resultFile}`,
+    ];
     const child = spawn(
       process.execPath,
       [
