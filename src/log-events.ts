@@ -1,6 +1,8 @@
 import { DatabaseUnavailableError, InvalidOptionError } from "./errors.js";
 import type { EventMap, EventName, Events } from "./events.js";
+import { loggableFields, redactedText } from "./log-redaction.js";
 import { nearestName } from "./nearest-name.js";
+import { oneOf } from "./settings.js";
 
 /** What pino, console and most others already are. */
 export interface Logger {
@@ -10,7 +12,8 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-type Level = keyof Logger;
+export type LogLevel = keyof Logger;
+type Level = LogLevel;
 
 type Words = {
   readonly [N in EventName]: readonly [
@@ -24,6 +27,12 @@ const words: Words = {
   "payload:warned": ["warn", (e) => `a ${e.kind} payload has ${e.bytes} bytes; store large data elsewhere`],
   "jobs:enqueued": ["debug", (e) => `enqueued ${e.count} into ${e.queue}`],
   "jobs:claimed": ["debug", (e) => `${e.workerId} claimed ${e.count} of ${e.queue} under token ${e.token}`],
+  "claim:finished": [
+    "debug",
+    (e) =>
+      `a claim of ${e.workerId} (${e.cause}) brought ${e.rows} of ${e.queue} in ${e.tookMs.toFixed(1)} ms`,
+  ],
+  "job:handled": ["debug", (e) => `${e.kind} ${e.id} took ${e.tookMs.toFixed(1)} ms, attempt ${e.attempt}`],
   "job:settled": ["debug", (e) => `${e.id} is ${e.status}`],
   "lease:lost": ["warn", (e) => `the lease on ${e.id} under token ${e.token} was lost (${e.during})`],
   "job:started": ["debug", (e) => `${e.kind} ${e.id} of ${e.partitionKey} started, attempt ${e.attempt}`],
@@ -42,6 +51,11 @@ const words: Words = {
     (e) => `the handler of ${e.kind} ${e.id} ignores its signal; its slot is used again`,
   ],
   "job:threw": ["warn", (e) => `${e.kind} ${e.id} is done, but its handler threw afterwards: ${e.error}`],
+  "transaction:unawaited": [
+    "warn",
+    (e) =>
+      `the handler of ${e.kind} ${e.id} did not wait for its job.transaction, which ${e.isCommitted ? "has committed" : "has failed"}; an await is missing`,
+  ],
   "jobs:released": ["info", (e) => `${e.count} row(s) of ${e.queue} went back unstarted: ${e.why}`],
   "settle:failed": ["error", (e) => `the outcome of ${e.id} could not be written: ${e.error}`],
   "worker:registered": [
@@ -60,6 +74,7 @@ const words: Words = {
     (e) =>
       `another process runs as ${e.workerId} and has replaced generation ${e.generation}; give each its own WORKER_ID`,
   ],
+  "queue:dropped": ["error", (e) => `the queue ${e.queue} was dropped; ${e.workerId} stops its worker on it`],
   "worker:failing": [
     "error",
     (e) =>
@@ -120,6 +135,11 @@ const words: Words = {
     "warn",
     (e) => `${e.rows} finished row(s) of ${e.queue} had no archive day and wait in the rest`,
   ],
+  "queue:differs": [
+    "warn",
+    (e) =>
+      `the queue ${e.queue} keeps what is stored: ${e.differences.map(({ option, given, stored }) => `${option} is ${JSON.stringify(stored)}, the code says ${JSON.stringify(given)}`).join("; ")}`,
+  ],
   "kind:unhandled": [
     "warn",
     (e) => `no live worker of ${e.queue} has a handler for the kind ${e.kind}: ${e.jobs} job(s) wait`,
@@ -130,6 +150,7 @@ const words: Words = {
       `the schema ${event.schema} has revision ${event.revision}; this version (${event.own}) leaves it as it is`,
   ],
   "library:outdated": ["error", (event) => `the worker on ${event.queue} stops: ${event.error}`],
+  "history:dropped": ["warn", (e) => `${e.entries} entries of the history were not written: ${e.error}`],
   "migration:applied": [
     "info",
     (e) => `applied migration ${e.id} ${e.name}${e.queue === "" ? "" : ` to ${e.queue}`}`,
@@ -139,6 +160,8 @@ const words: Words = {
     "warn",
     (e) => `the database is back after ${(e.lostMs / 1_000).toFixed(1)} s and ${e.retries} retries`,
   ],
+  "replica:lost": ["warn", (e) => `the replica is not used, reads ask the primary: ${e.reason}`],
+  "replica:regained": ["warn", (e) => `reads ask the replica again after ${(e.lostMs / 1_000).toFixed(1)} s`],
   "database:retried": ["debug", (e) => `${e.statement} is tried again (${e.tries}): ${e.reason}`],
   "statements:unnamed": [
     "warn",
@@ -155,11 +178,11 @@ export function checkedEventName<N extends EventName>(name: N): N {
   throw new InvalidOptionError("event", name, `the name of an event (${advice})`);
 }
 
-const levels: readonly Level[] = ["debug", "info", "warn", "error"];
+export const logLevels: readonly LogLevel[] = Object.freeze(["debug", "info", "warn", "error"]);
 
-/** Turns events of a level and above into log lines. What is below is not listened to: making it costs something for every job. */
+/** Turns events of a level and above into log lines, without payloads, headers and secrets. What is below is not listened to: making it costs something for every job. */
 export function logEvents(events: Events, logger: Logger, least: Level = "debug"): void {
-  const wanted = new Set(levels.slice(levels.indexOf(least)));
+  const wanted = new Set(logLevels.slice(logLevels.indexOf(oneOf("level", least, logLevels, "debug"))));
   for (const name of Object.keys(words) as EventName[]) subscribe(events, name, { logger, wanted });
 }
 
@@ -172,7 +195,10 @@ function subscribe<N extends EventName>(
   if (typeof level === "string" && !wanted.has(level)) return;
   events.on(name, (event) => {
     const chosen = typeof level === "function" ? level(event) : level;
-    if (wanted.has(chosen)) logger[chosen]({ event: name, ...event }, say(event));
+    // What an async logger returns is the events' to catch.
+    return wanted.has(chosen)
+      ? logger[chosen]({ event: name, ...loggableFields(event) }, redactedText(say(event)))
+      : undefined;
   });
 }
 
