@@ -1,11 +1,14 @@
 /**
- * Writes the SQL of sql/ into TypeScript, so that nothing is read from disk at run time and a typo in the name of a
+ * Writes the SQL of sql/ into TypeScript, the queries of sql/runbook into docs/runbook.md and the table of metrics into docs/metrics.md, so that nothing is read from disk at run time and a typo in the name of a
  * statement or a parameter does not compile. With --check it compares instead, and fails when a file is out of date.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { parseMigrations } from "./generate/parse-migrations.js";
+import { parseRunbook } from "./generate/parse-runbook.js";
 import { parseStatements } from "./generate/parse-statements.js";
 import { renderLibrary, renderMigrations, renderStatements } from "./generate/render.js";
+import { renderMetricsPage } from "./generate/render-metrics.js";
+import { renderRunbook, renderRunbookPage } from "./generate/render-runbook.js";
 import { nextRevision, parseRevision, renderRevision } from "./generate/revision.js";
 import type { TextFile } from "./generate/statement-blocks.js";
 
@@ -17,7 +20,7 @@ function main(isCheck: boolean): number {
     for (const { path } of stale) console.log(`generate: wrote ${path}`);
     return 0;
   }
-  for (const { path } of stale) console.error(`${path} differs from sql/: run npm run generate`);
+  for (const { path } of stale) console.error(`${path} is out of date: run npm run generate`);
   return stale.length === 0 ? 0 : 1;
 }
 
@@ -29,6 +32,7 @@ function generate(): readonly TextFile[] {
     grants.schema,
     grants.queue,
   ]);
+  const runbook = parseRunbook(readSqlFiles("sql/runbook"));
   return [
     { path: "sql/revision", text: renderRevision(revision) },
     {
@@ -39,6 +43,9 @@ function generate(): readonly TextFile[] {
       path: "src/database/migrations.generated.ts",
       text: renderMigrations(parseMigrations(files), grants) + renderLibrary(revision),
     },
+    { path: "src/database/runbook.generated.ts", text: renderRunbook(runbook) },
+    { path: "docs/metrics.md", text: renderMetricsPage(readText("docs/metrics.md")) },
+    { path: "docs/runbook.md", text: renderRunbookPage(readText("docs/runbook.md"), runbook) },
   ];
 }
 

@@ -2,6 +2,7 @@
 
 -- Sequences
 
+create sequence leasehold.history_ids;
 create sequence leasehold.inbox_seq;
 create sequence leasehold.lease_tokens;
 
@@ -18,6 +19,7 @@ create table leasehold.dedupe (
 create table leasehold.duties (
   name text not null,
   done_at timestamp with time zone not null,
+  taken_by uuid,
   constraint duties_pkey PRIMARY KEY (name)
 );
 
@@ -35,6 +37,19 @@ create table leasehold.handled (
   constraint handled_pkey PRIMARY KEY (handler, message_id)
 );
 
+create table leasehold.history (
+  id bigint default nextval('leasehold.history_ids'::regclass) not null,
+  at timestamp with time zone not null,
+  kind text not null,
+  queue text,
+  worker_id text,
+  count bigint,
+  actor text default SESSION_USER not null,
+  application text default COALESCE(current_setting('application_name'::text, true), ''::text) not null,
+  detail jsonb default '{}'::jsonb not null,
+  constraint history_pkey PRIMARY KEY (id)
+);
+
 create table leasehold.inbox (
   id uuid default leasehold.uuid_v7() not null,
   seq bigint not null,
@@ -44,6 +59,7 @@ create table leasehold.inbox (
   claimed_at timestamp with time zone,
   lease_expires_at timestamp with time zone,
   finished_at timestamp with time zone,
+  redriven_at timestamp with time zone,
   attempts integer default 0 not null,
   crashes integer default 0 not null,
   max_attempts integer not null,
@@ -94,7 +110,9 @@ create table leasehold.inbox_archive (
   constraint inbox_archive_status_check CHECK ((status = ANY (ARRAY['completed'::text, 'discarded'::text, 'dead_letter'::text])))
 ) partition by RANGE (finished_at);
 
-create table leasehold.inbox_archive_rest partition of leasehold.inbox_archive DEFAULT;
+create table leasehold.inbox_archive_rest partition of leasehold.inbox_archive (
+  constraint not_attaching CHECK (((finished_at < leasehold.attaching_day(0)) OR (finished_at >= leasehold.attaching_day(1))))
+) DEFAULT;
 
 create table leasehold.inbox_hot_keys (
   partition_bucket integer not null,
@@ -136,6 +154,7 @@ create table leasehold.queues (
   max_attempts integer default 12 not null,
   max_crashes integer default 5 not null,
   kinds jsonb default '{}'::jsonb not null,
+  dropped_at timestamp with time zone,
   dead_letter_retention interval default '30 days'::interval not null,
   ring_hash text default 'fnv1a-fmix32'::text not null,
   vnodes integer default 128 not null,
@@ -228,6 +247,7 @@ create table leasehold.workers (
   alive_since timestamp with time zone default now() not null,
   lost_at timestamp with time zone,
   predecessors jsonb default '{}'::jsonb not null,
+  drain_asked_at timestamp with time zone,
   constraint workers_pkey PRIMARY KEY (id),
   constraint workers_status_check CHECK ((status = ANY (ARRAY['alive'::text, 'draining'::text, 'dead'::text])))
 ) with (fillfactor=50);
@@ -237,9 +257,11 @@ create table leasehold.workers (
 CREATE INDEX dedupe_expiry ON leasehold.dedupe USING btree (expires_at);
 CREATE INDEX fences_age ON leasehold.fences USING btree (seen_at);
 CREATE INDEX handled_age ON leasehold.handled USING btree (handled_at);
+CREATE INDEX history_at ON leasehold.history USING btree (at);
 CREATE INDEX inbox_finished ON leasehold.inbox USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);
 CREATE INDEX inbox_line ON leasehold.inbox USING btree (partition_bucket, partition_key, seq) WHERE in_line;
 CREATE INDEX inbox_scheduled ON leasehold.inbox USING btree (partition_bucket, available_at, seq) WHERE ((NOT in_line) AND (finished_at IS NULL));
+CREATE INDEX inbox_archive_dead ON ONLY leasehold.inbox_archive USING btree (id) WHERE (status = 'dead_letter'::text);
 CREATE INDEX inbox_archive_id_idx ON ONLY leasehold.inbox_archive USING btree (id);
 CREATE INDEX inbox_rest_age ON leasehold.inbox_archive_rest USING btree (finished_at);
 CREATE INDEX receipts_expiry ON leasehold.receipts USING btree (expires_at);
@@ -276,17 +298,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.archive_cuts(p_queue text)
- RETURNS TABLE(name text, is_valid boolean, first_day date, last_day date)
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  select c.conname, c.convalidated, to_date(substr(c.conname, 5, 8), 'YYYYMMDD'), to_date(substr(c.conname, 14, 8), 'YYYYMMDD')
-  from pg_constraint c
-  where c.conrelid = format('%I.%I', 'leasehold', p_queue || '_archive_rest')::regclass and c.contype = 'c' and c.conname ~ '^cut_[0-9]{8}_[0-9]{8}$'
-$function$;
-
 CREATE OR REPLACE FUNCTION leasehold.assert_not_dead(p_worker text, p_dead text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -312,6 +323,17 @@ begin
       current_setting('transaction_isolation')
       using errcode = '25001', hint = 'Claim outside of your transaction, or begin it with: isolation level read committed.';
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.attaching_day(p_days integer)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce((to_date(nullif(current_setting('leasehold.attaching', true), ''), 'YYYYMMDD') + p_days)::timestamp at time zone 'UTC', 'infinity');
 end
 $function$;
 
@@ -350,67 +372,20 @@ AS $function$
   select ((pg_catalog.hashtextextended(p_key, 0) & 9223372036854775807) % p_buckets)::int
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.count_archive_rest(p_queue text)
+CREATE OR REPLACE FUNCTION leasehold.count_strays(p_queue text, p_day date)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
   v_count int;
 begin
-  execute format('select count(*) from (select 1 from %I.%I limit 1001) s', 'leasehold', p_queue || '_archive_rest') into v_count;
+  execute format('select count(*) from (select 1 from %I.%I where finished_at >= %L and finished_at < %L limit 1001) s', 'leasehold', p_queue || '_archive_rest',
+    p_day::timestamp at time zone 'UTC', (p_day + 1)::timestamp at time zone 'UTC') into v_count;
   return v_count;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION leasehold.cut_archive_rest(p_queue text, p_days integer, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
- RETURNS text
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET jit TO 'off'
- SET lock_timeout TO '200ms'
-AS $function$
-declare
-  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), now());
-  v_first date := ((v_now + interval '1 hour') at time zone 'UTC')::date + 1;
-  v_last date := (v_now at time zone 'UTC')::date + least(p_days, 60);
-  v_rest text := format('%I.%I', 'leasehold', p_queue || '_archive_rest');
-  v_cut record;
-  v_day date;
-begin
-  perform 1 from leasehold.queues q where q.name = p_queue;
-  if not found then
-    raise exception 'queue % does not exist', p_queue using errcode = '42P01';
-  end if;
-  select c.* into v_cut from leasehold.archive_cuts(p_queue) c order by c.name limit 1;
-  if v_cut.name is not null then v_first := v_cut.first_day; v_last := v_cut.last_day; end if;
-  select v_first + n into v_day from generate_series(0, v_last - v_first) n
-  where to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_first + n, '"_a"YYYYMMDD'))) is null order by n limit 1;
-  if v_cut.name is null then
-    if v_day is null or leasehold.count_archive_rest(p_queue) <= 1000 then return 'done'; end if;
-    execute format('alter table %s add constraint cut_%s_%s check (finished_at < %L or finished_at >= %L) not valid', v_rest,
-      to_char(v_first, 'YYYYMMDD'), to_char(v_last, 'YYYYMMDD'), v_first::timestamp at time zone 'UTC', (v_last + 1)::timestamp at time zone 'UTC');
-    return 'again';
-  end if;
-  if v_day is not null and not v_cut.is_valid and v_now < (v_first::timestamp at time zone 'UTC') - interval '30 minutes' then
-    begin
-      execute format('alter table %s validate constraint %I', v_rest, v_cut.name);
-      return 'again';
-    exception when check_violation then
-      v_day := null; -- The rest has rows of these days.
-    end;
-  end if;
-  if v_day is not null and v_cut.is_valid then
-    perform leasehold.make_archive_day(p_queue, v_day);
-    return 'made';
-  end if;
-  execute format('alter table %s drop constraint %I', v_rest, v_cut.name);
-  return 'done';
-exception when lock_not_available or duplicate_table then
-  return 'done'; -- Somebody reads the archive; a later call goes on.
 end
 $function$;
 
@@ -463,7 +438,9 @@ CREATE OR REPLACE FUNCTION leasehold.enqueue(p_jobs jsonb)
 AS $function$
 declare
   v_jobs jsonb := case jsonb_typeof(p_jobs) when 'array' then p_jobs else jsonb_build_array(p_jobs) end;
+  c_fields constant text[] := array['kind', 'payload', 'partition_key', 'idempotency_key', 'delay_ms', 'available_at', 'priority', 'max_attempts', 'headers', 'id', 'queue'];
   v_queues text[];
+  v_unknown text;
 begin
   select array_agg(distinct coalesce(j ->> 'queue', 'inbox')) into v_queues from jsonb_array_elements(v_jobs) j;
   if v_queues is null then return; end if;
@@ -471,7 +448,7 @@ begin
     raise exception 'the jobs of one call belong to one queue, these name %', array_to_string(v_queues, ', ')
       using errcode = '22023', hint = 'Call enqueue once for each queue.';
   end if;
-  perform 1 from leasehold.queues q where q.name = v_queues[1];
+  perform 1 from leasehold.queues q where q.name = v_queues[1] and q.dropped_at is null;
   if not found then
     raise exception 'queue % does not exist', v_queues[1]
       using errcode = '42P01', hint = 'Create it first with lh.queue(name, { order }).';
@@ -479,9 +456,25 @@ begin
   if exists (select 1 from jsonb_array_elements(v_jobs) j where j ->> 'kind' is null) then
     raise exception 'a job has no kind' using errcode = '22023', hint = 'Give every job a kind, such as "receipt.send".';
   end if;
+  select k into v_unknown from jsonb_array_elements(v_jobs) j cross join lateral jsonb_object_keys(j) k where k <> all(c_fields) limit 1;
+  if found then
+    raise exception 'a job has no field %', quote_literal(v_unknown) using errcode = '22023',
+      hint = coalesce('Did you mean ' || leasehold.nearest_field(v_unknown, c_fields) || '? ', '') || 'The fields are ' || array_to_string(c_fields, ', ') || '.';
+  end if;
   return query execute format('select e.id, e.duplicate from %I.%I($1) e order by e.n', 'leasehold', v_queues[1] || '_enqueue')
     using jsonb_build_object('jobs', v_jobs)::text;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.error_fingerprint(p_error text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.regexp_replace(
+    pg_catalog.split_part(pg_catalog.ltrim(pg_catalog.left(coalesce(p_error, ''), 300), E' \t\r\n'), E'\n', 1),
+    '"[^"]*(?:"|$)|''[^'']*(?:''|$)|`[^`]*(?:`|$)|[a-zA-Z]+''[a-zA-Z]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z_]*[0-9][0-9a-zA-Z_]*',
+    '#', 'g'), 'UTF8')), 'hex'), 12)
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.evict_worker()
@@ -491,7 +484,8 @@ CREATE OR REPLACE FUNCTION leasehold.evict_worker()
  SET jit TO 'off'
 AS $function$
 begin
-  update leasehold.workers set status = 'dead', left_at = null where id = old.worker_id;
+  update leasehold.workers set status = 'dead', left_at = null where id = old.worker_id and status <> 'dead';
+  if found then perform leasehold.note_history('worker:evicted', null, old.worker_id, null, null, null); end if;
   perform pg_notify('leasehold_ring', 'evicted');
   return old;
 end
@@ -545,10 +539,8 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_answering(p_key text, p_id uuid, p_no
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   insert into leasehold.dedupe as d (queue, idempotency_key, job_id, expires_at) values ('inbox', p_key, p_id, p_expires_at)
-  on conflict (queue, idempotency_key) do update set
-    (job_id, expires_at) = (
-      select case when k.answers then d.job_id else excluded.job_id end, case when k.answers then d.expires_at else excluded.expires_at end
-      from (select d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id) as answers) k)
+  on conflict (queue, idempotency_key) do update set job_id = excluded.job_id, expires_at = excluded.expires_at
+    where d.expires_at <= p_now and not exists (select 1 from leasehold.inbox i where i.id = d.job_id)
   returning d.job_id
 $function$;
 
@@ -700,6 +692,7 @@ begin
         v_changed := v_changed + leasehold.inbox_check(w.check_buckets, w.check_keys, c_scan, p_worker, p_known, v_dead, v_now);
       end if;
       exit when v_changed = 0;
+      return query select * from leasehold.inbox_tell_dead();
     end loop;
     exit when w.tids is not null or w.stop_keys is null;
     v_after := array(select coalesce(s.key, s.after) from unnest(w.stop_keys, v_after) with ordinality s(key, after, nth) order by s.nth);
@@ -708,7 +701,6 @@ begin
     update leasehold.inbox_turns t set hand_key = s.key from unnest(v_buckets, w.stop_keys) s(bucket, key)
     where t.partition_bucket = s.bucket and s.key is not null and t.hand_key is distinct from s.key;
   end if;
-
   if w.stop_keys is not null then
     return query select n.* from unnest(v_buckets, w.stop_keys) s(bucket, key) cross join lateral leasehold.inbox_note(null, s.bucket, s.key, null) n
       where s.key is not null order by s.bucket;
@@ -744,7 +736,7 @@ begin
     then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms, least(w.bytes, 2147483647)::int, w.is_cut);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
-    where j.ctid = any(v_locked) and j.status = 'pending' and j.available_at <= greatest(v_now, j.created_at)
+    where j.ctid = any(v_locked) and j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, v_now)
     returning j.id, j.seq, j.kind, case when p_bytes > 0 then j.payload end, case when p_bytes > 0 then nullif(j.headers, '{}') end, j.partition_key, j.partition_bucket, j.attempts,
       nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
@@ -792,10 +784,10 @@ begin
     select s.*, bool_and(s.is_due) over (partition by s.partition_key order by s.seq)
              and not bool_or(s.status = 'processing') over (partition by s.partition_key) as takes
     from (
-      select j.*, j.status = 'pending' and j.available_at <= greatest(v_now, j.created_at) and (p_kinds is null or j.kind = any(p_kinds)) as is_due, j.status = 'processing' and (j.lease_expires_at <= v_now
+      select j.*, j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, v_now) and (p_kinds is null or j.kind = any(p_kinds)) as is_due, j.status = 'processing' and (j.lease_expires_at <= v_now
                or exists (select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null)) as is_lost
       from unnest(p_buckets) b(bucket) cross join lateral (
-        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.kind, i.bytes, i.status, i.attempts, i.available_at, i.created_at, i.claimed_by, i.lease_expires_at
+        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.kind, i.bytes, i.status, i.attempts, i.available_at, i.created_at, i.redriven_at, i.claimed_by, i.lease_expires_at
         from leasehold.inbox i
         where i.in_line and i.partition_bucket = b.bucket order by i.partition_key, i.seq limit c_rows + 1) j
       limit c_rows + 1
@@ -818,7 +810,7 @@ begin
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = inbox_claim_woken.lease_generation, attempts = j.attempts + 1
-    where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= greatest(v_now, j.created_at)
+    where j.ctid = any(w.tids) and j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, v_now)
     returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
       nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
@@ -875,7 +867,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_discard(p_ids uuid[], p_reason text, p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -889,7 +881,7 @@ declare
 begin
   if v_changed is not null then return v_changed; end if;
   v_held := array(
-    select j.id from leasehold.inbox j where j.id = any(p_ids) and j.status <> 'processing' order by j.id for update);
+    select j.id from leasehold.inbox j where j.id = any(p_ids) and j.status = any(p_statuses) and j.status <> 'processing' order by j.id for update);
   v_freed := array(
     select distinct j.partition_bucket from leasehold.inbox j join leasehold.queues q on q.name = 'inbox' and q."order" = 'key'
     where j.id = any(v_held) and j.in_line);
@@ -904,6 +896,9 @@ begin
     g.attempts, g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'discarded', g.kind, g.partition_key, g.claimed_by,
     g.idempotency_key, coalesce(p_reason, g.last_error), g.headers, g.errors, g.payload
   from gone g join leasehold.queues q on q.name = 'inbox' and q.retention > interval '0';
+  if cardinality(v_held) > 0 then
+    perform leasehold.note_history('jobs:discarded', 'inbox', null, cardinality(v_held), jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), v_now);
+  end if;
   perform leasehold.wake_workers('inbox', v_freed);
   return cardinality(v_held);
 end
@@ -944,7 +939,7 @@ begin
     if found then v_own := (v_request ->> 'receipt')::uuid; end if;
   end if;
   if v_once or v_resend then
-    return query select * from leasehold.inbox_insert_once(v_jobs, v_now, v_now + v_queue.dedupe_window, v_own);
+    return query select * from leasehold.inbox_insert_once(v_jobs, v_now, v_now + v_queue.dedupe_window, v_own, v_resend);
     if v_resend then
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
@@ -997,81 +992,83 @@ CREATE OR REPLACE FUNCTION leasehold.inbox_find_free(p_buckets integer[], p_limi
  SET enable_bitmapscan TO 'off'
 AS $function$
 declare
+  c_passes constant int := 129;  -- slots, and one
   v_ids uuid[]; v_slots int[]; v_found uuid[] := '{}';
-  v_free int[] := '{}'; v_taken int[] := '{}';
-  v_window int := p_limit;
+  v_free int[] := '{}'; v_taken int[] := '{}'; v_met int;
 begin
-  for v_try in 1..2 loop
+  for v_pass in 1..c_passes loop
+    v_met := cardinality(v_taken);
     select array_agg(d.id), array_agg(d.slot) into v_ids, v_slots from (
       select w.id, w.slot from unnest(p_buckets) b cross join lateral (
-        select j.id, leasehold.inbox_slot(j.partition_key) as slot from leasehold.inbox j
-        where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now
-        order by j.available_at, j.seq limit v_window) w
-      limit v_window) d;
+        select j.id, s.slot from leasehold.inbox j cross join lateral (select leasehold.inbox_slot(j.partition_key) as slot) s
+        where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now and s.slot <> all(v_taken)
+        order by j.available_at, j.seq limit p_limit) w
+      limit p_limit) d;
     select v_free || coalesce(array_agg(t.slot) filter (where t.is_free), '{}'), v_taken || coalesce(array_agg(t.slot) filter (where not t.is_free), '{}')
     into v_free, v_taken from (
       select s.slot, pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot) as is_free
-      from (select distinct u.slot from unnest(v_slots) u(slot) where u.slot <> all(v_free) and u.slot <> all(v_taken) order by 1) s offset 0) t;
+      from (select distinct u.slot from unnest(v_slots) u(slot) where u.slot <> all(v_free) order by 1) s offset 0) t;
     v_found := array(
       select u.id from unnest(v_ids, v_slots) with ordinality u(id, slot, n) where u.slot = any(v_free) order by u.n limit p_limit);
-    exit when cardinality(v_found) * 2 >= p_limit or cardinality(v_ids) < v_window or v_ids is null;
-    v_window := p_limit * 10;
+    exit when cardinality(v_found) * 2 >= p_limit or cardinality(v_taken) = v_met;
   end loop;
   return v_found;
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_insert_once(p_jobs jsonb, p_now timestamp with time zone, p_expires_at timestamp with time zone, p_own uuid)
+CREATE OR REPLACE FUNCTION leasehold.inbox_insert_once(p_jobs jsonb, p_now timestamp with time zone, p_expires_at timestamp with time zone, p_own uuid, p_resend boolean)
  RETURNS TABLE(n integer, id uuid, duplicate boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
   v_queue leasehold.queues;
+  v_won text[];  -- keys that one of these jobs answers for from now on
 begin
   select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
+  if exists (select 1 from jsonb_array_elements(p_jobs) j where j ->> 'id' is null) then
+    p_jobs := (select jsonb_agg(case when e.j ->> 'id' is null then e.j || jsonb_build_object('id', leasehold.uuid_v7()) else e.j end order by e.n)
+               from jsonb_array_elements(p_jobs) with ordinality e(j, n));
+  end if;
+  with firsts as (
+    select distinct on (g.idempotency_key collate "C") g.idempotency_key, g.id
+    from rows from (jsonb_to_recordset(p_jobs) as (id uuid, idempotency_key text)) with ordinality as g(id, idempotency_key, n)
+    where g.idempotency_key is not null order by g.idempotency_key collate "C", g.n
+  ), won as (
+    insert into leasehold.dedupe as d (queue, idempotency_key, job_id, expires_at)
+    select 'inbox', f.idempotency_key, f.id, p_expires_at from firsts f order by f.idempotency_key collate "C"
+    on conflict (queue, idempotency_key) do update set job_id = excluded.job_id, expires_at = excluded.expires_at
+      where d.expires_at <= p_now and not exists (select 1 from leasehold.inbox i where i.id = d.job_id)
+    returning d.idempotency_key
+  )
+  select array_agg(w.idempotency_key) into v_won from won w;
   return query
-    with given as materialized (
-      select j.n, coalesce(j.id, leasehold.uuid_v7()) as id, j.kind, j.payload, j.headers, j.partition_key, j.priority,
-             j.max_attempts, coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) as available_at,
-             j.idempotency_key, j.earlier
+    with decided as materialized (
+      select g.*, (select d.job_id from leasehold.dedupe d where d.queue = 'inbox' and d.idempotency_key = g.idempotency_key) as job_id, w.key is not null as is_won
       from rows from (jsonb_to_recordset(p_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
              priority int, max_attempts int, available_at timestamptz, delay_ms float8, idempotency_key text, earlier uuid[]))
-             with ordinality as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms,
+             with ordinality as g(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms,
              idempotency_key, earlier, n)
-    ), firsts as (
-      select distinct on (g.idempotency_key collate "C") g.idempotency_key, g.id from given g
-      where g.idempotency_key is not null order by g.idempotency_key collate "C", g.n
-    ), answered as (
-      insert into leasehold.dedupe as d (queue, idempotency_key, job_id, expires_at)
-      select 'inbox', f.idempotency_key, f.id, p_expires_at from firsts f order by f.idempotency_key collate "C"
-      on conflict (queue, idempotency_key) do update set
-        (job_id, expires_at) = (
-          select case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)
-                      then d.job_id else excluded.job_id end,
-                 case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)
-                      then d.expires_at else excluded.expires_at end)
-      returning d.idempotency_key, d.job_id
-    ), decided as materialized (
-      select g.*, a.job_id from given g left join answered a on a.idempotency_key = g.idempotency_key
+      left join unnest(v_won) w(key) on w.key = g.idempotency_key
     ), written as (
       insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
                                    created_at, idempotency_key, bytes, seq)
       select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
-             coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), g.available_at,
-             case when g.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key,
+             coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), a.available_at,
+             case when a.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key,
              leasehold.text_bytes(g.payload, g.headers),
              nextval('leasehold.inbox_seq')
-      from decided g
-      where (g.job_id is null or g.job_id = g.id)
+      from decided g cross join lateral (select coalesce(g.available_at, p_now + g.delay_ms * interval '1 ms', p_now) as available_at) a
+      where (g.idempotency_key is null or (g.is_won and g.job_id = g.id))
         and not exists (select 1 from leasehold.receipts r where r.id = any(g.earlier) and r.id is distinct from p_own)
       order by g.n
       on conflict on constraint inbox_pkey do nothing
     )
-    select g.n::int, coalesce(g.job_id, g.id), g.job_id is not null and g.job_id <> g.id from decided g order by g.n;
+    select g.n::int, coalesce(g.job_id, g.id), g.idempotency_key is not null and (g.job_id <> g.id or not (g.is_won or p_resend)) from decided g order by g.n;
 end
 $function$;
 
@@ -1096,7 +1093,7 @@ begin
   if new.status = 'pending' and new.attempts = 0 and new.available_at > v_now then new.status := 'scheduled'; end if;
   if v_queue.is_strict then perform leasehold.inbox_lock_slots(array[new.partition_key]); end if;
   if new.idempotency_key is not null
-     and leasehold.inbox_answering(new.idempotency_key, new.id, v_now, v_now + v_queue.dedupe_window) <> new.id then
+     and leasehold.inbox_answering(new.idempotency_key, new.id, v_now, v_now + v_queue.dedupe_window) is null then
     return null;
   end if;
   new.bytes := leasehold.text_bytes(new.payload, new.headers);
@@ -1121,7 +1118,7 @@ declare
 begin
   select array_agg(l.tid) into v_locked from (
     select j.ctid as tid from leasehold.inbox j
-    where j.ctid = any(p_tids) and j.status = 'pending' and j.available_at <= greatest(p_now, j.created_at) for update skip locked) l;
+    where j.ctid = any(p_tids) and j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, p_now) for update skip locked) l;
   if v_locked is null or cardinality(v_locked) = cardinality(p_tids) then return v_locked; end if;
   return (select array_agg(c.tid) from (
     select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, p_run_starts) order by t.nth) as is_ours
@@ -1242,6 +1239,7 @@ AS $function$
 declare
   v_count int;
   v_locked uuid[];
+  v_dead text;
   v_first_token bigint := (select w.first_token from leasehold.workers w where w.id = p_worker);
   v_max_crashes int;
   v_kinds jsonb;
@@ -1266,10 +1264,15 @@ begin
     select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) and not exists (
              select 1 from leasehold.workers k
              where k.id = j.claimed_by and (k.last_seen_at + k.ttl <= p_now or j.lease_generation < k.first_token)) as ran_out,
-           p.pays and j.crashes + 1 >= coalesce((v_kinds -> j.kind ->> 'maxCrashes')::int, v_max_crashes) as dies
+           p.pays and j.crashes + 1 >= coalesce((v_kinds -> j.kind ->> 'maxCrashes')::int, v_max_crashes) as dies,
+           j.claimed_by as holder, case when j.claimed_by = any(p_dead) then 'dead' when j.lease_expires_at <= p_now then 'lease' else 'unknown_token' end as rule
     from runs r join leasehold.inbox j on j.id = any(r.ids) cross join lateral (
       select (j.id = any(p_payers) or j.id = r.first) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
         and coalesce(j.lease_generation > v_first_token, false)) as pays) p
+  ), noted as (
+    insert into leasehold.history (at, kind, queue, worker_id, count, detail)
+    select p_now, 'rows:taken_over', 'inbox', p_worker, count(*), jsonb_build_object('from', l.holder, 'rule', l.rule, 'dead_letters', count(*) filter (where l.dies))
+    from lost l group by l.holder, l.rule
   ), given_back as (
     update leasehold.inbox j set
       status = case when l.dies then 'dead_letter'
@@ -1287,9 +1290,12 @@ begin
       lateral (select case when l.ran_out then 'the lease ran out before the attempt was settled'
                            else 'the worker was lost before the attempt was settled' end as message) e
     where j.id = l.id and q.name = 'inbox'
-    returning 1
+    returning j.id, l.dies
   )
-  select count(*) into v_count from given_back;
+  select count(*), string_agg(g.id::text, ',') filter (where g.dies) into v_count, v_dead from given_back g;
+  if v_dead is not null then
+    perform set_config('leasehold.dead_letters', concat_ws(',', nullif(current_setting('leasehold.dead_letters', true), ''), v_dead), true);
+  end if;
   return v_count;
 end
 $function$;
@@ -1318,7 +1324,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_redrive(p_ids uuid[], p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1335,24 +1341,25 @@ begin
       select j.partition_key from leasehold.inbox j where j.id = any(p_ids)
       union select a.partition_key from leasehold.inbox_archive a where a.id = any(p_ids) and a.status = 'dead_letter'));
   end if;
-  perform leasehold.inbox_restore(p_ids);
+  if 'dead_letter' = any(p_statuses) then perform leasehold.inbox_restore(p_ids); end if;
   v_held := array(
     select j.id from leasehold.inbox j
-    where j.id = any(p_ids)
+    where j.id = any(p_ids) and j.status = any(p_statuses)
       and (j.status = 'dead_letter' or (j.status in ('pending', 'scheduled') and j.available_at > v_now))
     order by j.id for update);
   update leasehold.receipts r set changed = cardinality(v_held) where r.id = p_receipt;
   with placed as materialized (
     select o.id, nextval('leasehold.inbox_seq') as seq from (
-      select h.id from leasehold.inbox h where h.id = any(v_held) and h.status = 'dead_letter' and not h.in_line order by h.seq) o
+      select h.id from leasehold.inbox h where h.id = any(v_held) and not h.in_line order by h.seq) o
   )
   update leasehold.inbox j set
-    status = case when j.status = 'scheduled' then 'scheduled' else 'pending' end,
+    status = 'pending',
     seq = coalesce((select p.seq from placed p where p.id = j.id), j.seq),
-    finished_at = null, available_at = v_now,
+    finished_at = null, available_at = v_now, redriven_at = v_now,
     attempts = case when j.status = 'dead_letter' then 0 else j.attempts end,
     crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
   where j.id = any(v_held);
+  if cardinality(v_held) > 0 then perform leasehold.note_history('jobs:redriven', 'inbox', null, cardinality(v_held), null, v_now); end if;
   perform leasehold.wake_workers('inbox', array(select distinct j.partition_bucket from leasehold.inbox j where j.id = any(v_held)));
   return cardinality(v_held);
 end
@@ -1463,6 +1470,25 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.inbox_tell_dead()
+ RETURNS TABLE(id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket integer, attempts integer, crashes integer, max_attempts integer, priority integer, claimed_ms double precision, expires_ms double precision, lease_generation bigint, available_ms double precision, created_ms double precision, idempotency_key text, last_error text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  v_ids uuid[] := string_to_array(nullif(current_setting('leasehold.dead_letters', true), ''), ',')::uuid[];
+begin
+  if v_ids is null then return; end if;
+  perform set_config('leasehold.dead_letters', '', true);
+  return query select null::uuid, null::bigint, 'dead', null::jsonb, null::jsonb, j.id::text, null::int, j.attempts, null::int, null::int, null::int, null::float8, null::float8,
+    null::bigint, null::float8, null::float8, j.kind, j.last_error
+  from leasehold.inbox j where j.id = any(v_ids) order by j.seq;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.inbox_try_buckets(p_buckets integer[], p_after text[], p_keys text[], p_floors bigint[], p_turns bigint[], p_has_later boolean, OUT asked integer[], OUT buckets integer[], OUT after text[], OUT keys text[], OUT floors bigint[], OUT turns bigint[])
  RETURNS record
  LANGUAGE plpgsql
@@ -1537,22 +1563,22 @@ declare
     with recursive walk as (
       select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
-        (select false as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
+        (select false as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by
          from leasehold.inbox j where p_keys is null and j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
          order by j.partition_key, j.seq limit 1)
         union all
-        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
+        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by
          from leasehold.inbox j where p_keys is null and b.after <> '' and j.in_line and j.partition_bucket = b.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       union all
       select w.nth, w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from walk w cross join lateral (
-        (select w.wrapped as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
+        (select w.wrapped as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by
          from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
          order by j.partition_key, j.seq limit 1)
         union all
-        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
+        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by
          from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
@@ -1562,7 +1588,7 @@ declare
       union all
       select null, k.bucket, '', false, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(case when p_keys is not null then p_buckets end, p_keys, p_floors) as k(bucket, key, floor) cross join lateral (
-        select j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by from leasehold.inbox j
+        select j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by from leasehold.inbox j
         where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq > k.floor order by j.seq limit 1) n
     )
     select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.bytes, r.is_busy, r.is_free, r.is_lost, r.is_clear,
@@ -1585,7 +1611,7 @@ declare
                where t.partition_bucket = w.bucket), false) as is_clear
       from (
         select j.ctid as tid, j.seq, j.bytes, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
-               j.status = 'pending' and j.available_at <= greatest(p_now, j.created_at) and (j.attempts = 0 or j.seq = w.seq) and (p_kinds is null or j.kind = any(p_kinds)) as is_ready,
+               j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, p_now) and (j.attempts = 0 or j.seq = w.seq) and (p_kinds is null or j.kind = any(p_kinds)) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
         from leasehold.inbox j
@@ -1658,6 +1684,14 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.is_due(p_available_at timestamp with time zone, p_created_at timestamp with time zone, p_redriven_at timestamp with time zone, p_now timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select p_available_at <= greatest(p_now, p_created_at) or p_available_at is not distinct from p_redriven_at
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.is_elsewhere(p_was leasehold.schema_place)
  RETURNS boolean
  LANGUAGE sql
@@ -1703,19 +1737,25 @@ declare
   v_from timestamptz := p_day::timestamp at time zone 'UTC';
   v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
 begin
-  execute format('create table %s (like %s including defaults including constraints)', v_part, v_parent);
-  execute format('alter table %s replica identity full', v_part);
-  -- Nothing may settle into the rest between the move and the attach, or the attach is refused.
+  -- What is looked at below must be as new as the lock: a snapshot taken before it would miss rows, and they would be left in the wrong partition.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'archive days need the isolation level read committed, this transaction has %', current_setting('transaction_isolation')
+      using errcode = '25001', hint = 'Call it outside of your transaction, or begin it with: isolation level read committed.';
+  end if;
+  -- Nothing may settle into the rest between the move and the attach. Locked before the table is made, so that a try that fails leaves nothing in the catalog.
   execute format('lock table only %s in share update exclusive mode', v_parent);
   execute format('lock table %s in access exclusive mode', v_rest);
-  if not exists (select 1 from leasehold.archive_cuts(p_queue) c where c.is_valid and p_day between c.first_day and c.last_day) then
-    if leasehold.count_archive_rest(p_queue) > 1000 then -- it has grown since the caller looked
-      raise exception '% has more than 1 000 rows', v_rest using errcode = '54000';
-    end if;
-    execute format('with moved as (delete from %s where finished_at >= %L and finished_at < %L returning *) '
-                || 'insert into %s select * from moved', v_rest, v_from, v_to, v_part);
+  if leasehold.count_strays(p_queue, p_day) > 1000 then -- more have come since the caller looked
+    raise exception '% has more than 1 000 rows of %', v_rest, p_day using errcode = '54000';
   end if;
+  execute format('create table %s (like %s including defaults including constraints)', v_part, v_parent);
+  execute format('alter table %s replica identity full', v_part);
+  execute format('with moved as (delete from %s where finished_at >= %L and finished_at < %L returning *) '
+              || 'insert into %s select * from moved', v_rest, v_from, v_to, v_part);
+  -- From here on the day is excluded. Nothing reads the rest until it is not: the planner would leave out its rows.
+  perform set_config('leasehold.attaching', to_char(p_day, 'YYYYMMDD'), true);
   execute format('alter table %s attach partition %s for values from (%L) to (%L)', v_parent, v_part, v_from, v_to);
+  perform set_config('leasehold.attaching', '', true);
 end
 $function$;
 
@@ -1738,22 +1778,38 @@ begin
   if not found then
     raise exception 'queue % does not exist', p_queue using errcode = '42P01';
   end if;
-  if leasehold.count_archive_rest(p_queue) > 1000 then return 0; end if;
+  -- Once, for a rest that had rows when it got its constraint: reads it under share update exclusive, which stops no settle.
+  if exists (select 1 from pg_constraint c where c.conrelid = v_rest::regclass and c.conname = 'not_attaching' and not c.convalidated) then
+    execute format('alter table %s validate constraint not_attaching', v_rest);
+  end if;
   execute format('select (min(r.finished_at) at time zone ''UTC'')::date from %s r', v_rest) into v_oldest;
   for v_day in select v_today + n from generate_series(0, least(p_days, 60)) n union select v_oldest where v_oldest is not null order by 1
   loop
     exit when v_made > 0 and v_oldest is not null;
-    if to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_day, '"_a"YYYYMMDD'))) is null then
+    if to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_day, '"_a"YYYYMMDD'))) is null and leasehold.count_strays(p_queue, v_day) <= 1000 then
       begin
         perform leasehold.make_archive_day(p_queue, v_day);
         v_made := v_made + 1;
-      exception when lock_not_available or duplicate_table or check_violation or program_limit_exceeded then
-        null; -- Somebody reads the archive or makes the same day, or the rest has grown; a later call looks again.
+      exception
+        when lock_not_available then exit; -- Somebody reads the archive; a later call looks again, so that settles wait once.
+        when duplicate_table or program_limit_exceeded then null; -- Somebody makes the same day, or more rows of it have come.
       end;
     end if;
   end loop;
   return v_made;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.nearest_field(p_given text, p_known text[])
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select f.field from unnest(p_known) f(field)
+  cross join lateral (select lower(translate(f.field, '_-', '')) as known, lower(translate(p_given, '_-', '')) as given) p
+  cross join lateral (select max(n) as letters from generate_series(1, length(p.known)) n where left(p.known, n) = left(p.given, n)) c
+  where c.letters >= 3 order by c.letters desc, f.field limit 1
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.next_token()
@@ -1762,6 +1818,15 @@ CREATE OR REPLACE FUNCTION leasehold.next_token()
 AS $function$
   select case when pg_catalog.current_setting(pg_catalog.concat('leasehold_tokens.s', 'leasehold'::pg_catalog.regnamespace::pg_catalog.oid), true) = 'checked'
     then pg_catalog.nextval('leasehold.lease_tokens') else leasehold.first_token() end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.note_history(p_kind text, p_queue text, p_worker text, p_count bigint, p_detail jsonb, p_now timestamp with time zone)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  insert into leasehold.history (at, kind, queue, worker_id, count, detail)
+  values (coalesce(p_now, clock_timestamp()), p_kind, p_queue, p_worker, p_count, coalesce(p_detail, '{}'))
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.over_budget(p_heads integer[], p_crashes integer[], p_retries integer, p_suspects integer)
@@ -1872,6 +1937,23 @@ AS $function$
   select coalesce(pg_catalog.octet_length(p_payload::text), 4) + coalesce(pg_catalog.octet_length(p_headers::text), 2)
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.trim_history(p_now timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with gone as (
+    delete from leasehold.history h where h.id in (
+      select o.id from leasehold.history o
+      where o.at < coalesce(leasehold.allowed_now(p_now), clock_timestamp()) - interval '7 days'
+         or o.id <= (select max(l.id) from leasehold.history l) - 100000
+      order by o.id limit 10000 for update skip locked)
+    returning 1
+  )
+  select count(*) from gone
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.uuid_v7()
  RETURNS uuid
  LANGUAGE sql
@@ -1938,6 +2020,7 @@ begin
          min(extract(epoch from r.free_since - v_now) * 1000 + p_grace_ms) filter (where r.status <> 'dead')
   into v_marked, v_next from written r;
   if cardinality(v_marked) > 0 then
+    perform leasehold.note_history('worker:dead', null, m, null, jsonb_build_object('rule', 'session', 'watcher', p_worker), v_now) from unnest(v_marked) m;
     perform pg_notify('leasehold_ring', 'dead');
   end if;
   return query select true, v_marked, v_next;

@@ -6,13 +6,16 @@ export type ServerRow = NonNullable<(typeof readServer)["row"]>;
 const oldestServer = 14;
 
 /** Refuses a server, or settings of its role or database, under which some call would fail later or answer wrongly. Each reason names the setting. */
-export function checkServer(server: ServerRow | undefined): void {
+export function checkServer(
+  server: ServerRow | undefined,
+  { isForReads = false }: { readonly isForReads?: boolean } = {},
+): void {
   const version = server?.version ?? 0;
   if (server === undefined || version < oldestServer * 10_000)
     throw new UnsupportedServerError(
       `it is PostgreSQL ${Math.floor(version / 10_000)}, Leasehold needs ${oldestServer} or newer`,
     );
-  const reason = troubleWith(server);
+  const reason = troubleWith(isForReads ? { ...server, read_only: false } : server);
   if (reason !== null) throw new UnsupportedServerError(reason);
 }
 

@@ -26,7 +26,7 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
   entry(
     "LH_INVALID_PAYLOAD",
     "InvalidPayloadError",
-    "a payload or header that would not come back equal: NUL, lone surrogate, cycle, BigInt, undefined, NaN, Date, Map, nesting over 100",
+    "a payload or header that would not come back equal: NUL, lone surrogate, cycle, BigInt, undefined (other than as the value of a property, which is left out), NaN, Date, Map, nesting over 100",
     "convert the value at the path named",
   ),
   entry(
@@ -44,14 +44,14 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
   entry(
     "LH_UNKNOWN_QUEUE",
     "UnknownQueueError",
-    "a queue that was never created",
+    "a queue that was never created, or was dropped",
     "create it with lh.queue(name, { order })",
   ),
   entry(
     "LH_QUEUE_MISMATCH",
     "QueueMismatchError",
-    "a queue that exists with other settings",
-    "ask for the stored ones, leave the option out, or call queue.change()",
+    "a queue that exists with another order or other settings that are fixed",
+    "ask for the stored ones, or leave the option out",
   ),
   entry(
     "LH_QUEUE_IN_USE",
@@ -78,6 +78,12 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
     "stop whatever works on the original, then call acceptRestore() once",
   ),
   entry(
+    "LH_REPLICA_MISMATCH",
+    "ReplicaMismatchError",
+    "`replicaUrl` leads to another system, or to another database, than the primary",
+    "let it lead to a physical standby of the primary, and to the same database",
+  ),
+  entry(
     "LH_OUTDATED_LIBRARY",
     "OutdatedLibraryError",
     "the schema was migrated by a newer version of the library, and this one may not change it, or not work on it any more",
@@ -92,8 +98,8 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
   entry(
     "LH_MISSING_RIGHT",
     "MissingRightError",
-    "lh.grant() by a role that may not create roles (CREATEROLE), while some of them do not exist",
-    "let an administrator create the roles named in the message, then call lh.grant() again",
+    "a queue was to be created, changed or dropped, or the schema migrated, by a role that does not own the schema; or lh.grant() was called without CREATEROLE while roles are missing",
+    "do it as the owner of the schema; for lh.grant(), let an administrator create the roles named in the message",
   ),
   entry(
     "LH_UNSUPPORTED_SERVER",
@@ -116,7 +122,7 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
   entry(
     "LH_INVALID_TX",
     "InvalidTxError",
-    "a `tx` that has no query(text, values) with { rows }, is a pool, or has ended",
+    "a `tx` that has no query(text, values) with { rows }, is a pool, has ended, or was ended by a statement of yours",
     "pass a client in a transaction, or wrap what you have as docs/transactions.md shows",
   ),
   entry("LH_STALE_FENCE", "StaleFenceError", "a resource has seen a higher fence token", "roll back"),
@@ -175,16 +181,27 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
     "read sqlState and the message",
   ),
   entry(
+    "LH_READ_ONLY_SERVER",
+    "ReadOnlyServerError",
+    "a call that writes, and workers, on a server that is read-only: a standby, or a demoted primary",
+    "connect to the primary; reads work on a standby too",
+  ),
+  entry(
     "LH_ENQUEUE_BLOCKED",
     "EnqueueBlockedError",
     "an idempotency key, or a partition key of a strict queue, is held by an open transaction",
     "enqueue again when it has ended",
   ),
-  entry("LH_CLOSED", "ClosedError", "use after close()", "connect again"),
+  entry(
+    "LH_CLOSED",
+    "ClosedError",
+    "use after close(), or after the end of a pool of yours",
+    "connect again; close before you end the pool",
+  ),
   entry(
     "LH_EMBEDDED_POSTGRES",
     "EmbeddedPostgresError",
     "the embedded server could not be found or started",
-    "read the message; DATABASE_URL wins when set",
+    "read the message; install leasehold-dev, or connect to a server of your own",
   ),
 ]);

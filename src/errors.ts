@@ -6,7 +6,7 @@
 export class LeaseholdError extends Error {
   readonly code: string;
   /** Which of the jobs given to enqueueMany() is at fault, counted from 0. */
-  readonly jobIndex?: number;
+  declare readonly jobIndex?: number;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -27,7 +27,10 @@ export class InvalidOptionError extends LeaseholdError {
   readonly option: string;
 
   constructor(option: string, value: unknown, expected: string) {
-    super("LH_INVALID_OPTION", `The option ${option} is ${quoted(value)}; it must be ${expected}.`);
+    super(
+      "LH_INVALID_OPTION",
+      `The option ${withoutPassword(option)} is ${quoted(value)}; it must be ${expected}.`,
+    );
     this.option = option;
   }
 }
@@ -59,10 +62,11 @@ export class InvalidKeyError extends LeaseholdError {
 }
 
 export class UnknownQueueError extends LeaseholdError {
-  constructor(queue: string, schema: string) {
+  constructor(queue: string, schema: string, options?: ErrorOptions) {
     super(
       "LH_UNKNOWN_QUEUE",
-      `There is no queue ${quoted(queue)} in the schema ${quoted(schema)}. Create it with lh.queue(${quoted(queue)}, { order: "key" }) or { order: "none" }.`,
+      `There is no queue ${quoted(queue)} in the schema ${quoted(schema)}: it was never created, or was dropped. Create it with lh.queue(${quoted(queue)}, { order: "key" }) or { order: "none" }.`,
+      options,
     );
   }
 }
@@ -72,7 +76,7 @@ export class QueueMismatchError extends LeaseholdError {
   constructor(queue: string, differences: readonly string[]) {
     super(
       "LH_QUEUE_MISMATCH",
-      `The queue ${quoted(queue)} exists with other settings: ${differences.join("; ")}. Ask for the stored settings, leave the option out, or change it with queue.change().`,
+      `The queue ${quoted(queue)} exists with other settings: ${differences.join("; ")}. They are fixed when a queue is created: ask for the stored settings, or leave the option out.`,
     );
   }
 }
@@ -105,10 +109,11 @@ export class RingMismatchError extends LeaseholdError {
 }
 
 export class NotMigratedError extends LeaseholdError {
-  constructor(schema: string, missing: string) {
+  constructor(schema: string, missing: string, options?: ErrorOptions) {
     super(
       "LH_NOT_MIGRATED",
       `The schema ${quoted(schema)} is not up to date: ${missing}. Call lh.migrate() with a role that owns the schema.`,
+      options,
     );
   }
 }
@@ -137,6 +142,13 @@ export class RestoredSchemaError extends LeaseholdError {
   }
 }
 
+/** The replica is not one of the primary's, so its answers would be about something else. */
+export class ReplicaMismatchError extends LeaseholdError {
+  constructor(reason: string) {
+    super("LH_REPLICA_MISMATCH", `The replica can't be used: ${reason}. replicaUrl takes a standby.`);
+  }
+}
+
 export class MigrationError extends LeaseholdError {
   /** `what` names the step and says why it failed. */
   constructor(what: string, options?: ErrorOptions) {
@@ -148,8 +160,13 @@ export class MigrationError extends LeaseholdError {
 export class MissingRightError extends LeaseholdError {
   readonly right: string;
 
-  constructor(right: string, what: string, action: string) {
-    super("LH_MISSING_RIGHT", `The right ${right} is missing, so ${what}. Nothing was changed. ${action}.`);
+  constructor(
+    right: string,
+    what: string,
+    { action, ...options }: ErrorOptions & { readonly action: string },
+  ) {
+    const message = `The right ${right} is missing, so ${what}. Nothing was changed. ${action}.`;
+    super("LH_MISSING_RIGHT", message, options);
     this.right = right;
   }
 }
@@ -180,7 +197,7 @@ export class AlreadyCompletedError extends LeaseholdError {
   constructor(jobId: string) {
     super(
       "LH_ALREADY_COMPLETED",
-      `The job ${jobId} is completed already: job.transaction commits the completion with its writes, once. Nothing of this call was written. Put all writes into one job.transaction, or use lh.transaction for what comes after it.`,
+      `The job ${jobId} is completed already: job.transaction commits the completion with its writes, once. Nothing of this call was written. Put all writes into one job.transaction, or use lh.transaction for what comes after it. If this is the only one, an await is missing before it.`,
     );
     this.jobId = jobId;
   }
@@ -270,7 +287,7 @@ export class DatabaseUnavailableError extends LeaseholdError {
     isAmbiguous: boolean,
     options?: ErrorOptions & { readonly inTransaction?: boolean },
   ) {
-    const cause = options?.cause instanceof Error ? ` (${options.cause.message || options.cause.name})` : "";
+    const cause = options?.cause instanceof Error ? ` (${wordsOf(options.cause)})` : "";
     const what = statement.replace(/^lh_(.+)_[0-9a-f]{8}$/, "$1");
     const unanswered = `No answer came from the database for ${what}${cause}.`;
     let words = `The database could not be reached for ${what}${cause}. It did not run.`;
@@ -287,8 +304,17 @@ export class DatabaseRefusedError extends LeaseholdError {
   readonly sqlState: string;
 
   constructor(statement: string, sqlState: string, reason: string, options?: ErrorOptions) {
-    super("LH_DATABASE_REFUSED", `The database refused ${statement} (${sqlState}): ${reason}`, options);
+    const code = sqlState === "25006" ? "LH_READ_ONLY_SERVER" : "LH_DATABASE_REFUSED";
+    super(code, `The database refused ${statement} (${sqlState}): ${reason}`, options);
     this.sqlState = sqlState;
+  }
+}
+
+/** The server is a standby, or has been demoted to one. */
+export class ReadOnlyServerError extends DatabaseRefusedError {
+  constructor(statement: string, reason: string, options?: ErrorOptions) {
+    const advice = "The server is read-only: a standby, or a demoted primary. Connect to the primary.";
+    super(statement, "25006", `${reason}. ${advice}`, options);
   }
 }
 
@@ -303,8 +329,8 @@ export class EnqueueBlockedError extends LeaseholdError {
 }
 
 export class ClosedError extends LeaseholdError {
-  constructor(what: string) {
-    super("LH_CLOSED", `${what} is closed. Connect again before you use it.`);
+  constructor(what: string, options?: ErrorOptions) {
+    super("LH_CLOSED", `${what} is closed. Connect again before you use it.`, options);
   }
 }
 
@@ -343,12 +369,30 @@ export class TenantEndedError extends LeaseholdError {
   }
 }
 
+/** An error for several addresses of one host has no message of its own. */
+function wordsOf(error: Error): string {
+  const parts: readonly unknown[] = error instanceof AggregateError ? error.errors : [];
+  return error.message || parts.map((part) => (part as Error).message).join(", ") || error.name;
+}
+
 function quoted(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid date" : value.toISOString();
   if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
   if (Array.isArray(value)) return "an array";
   if (typeof value === "object" && value !== null) return "an object";
-  const text = JSON.stringify(value) ?? "undefined";
+  const text = JSON.stringify(typeof value === "string" ? withoutPassword(value) : value) ?? "undefined";
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+/** No message shows more of a value; what is searched for passwords is bounded, so that a long hostile text costs no time. */
+const quotedMax = 2_000;
+
+/** A text without what looks like a password: in URLs, their queries, and connection strings of words. Users give addresses where something else is expected, and messages go to logs. */
+function withoutPassword(text: string): string {
+  // Where the text is cut, a password may go on: the cut counts as its end.
+  const searched = text.length > quotedMax ? `${text.slice(0, quotedMax)}@` : text;
+  return searched
+    .replace(/([a-z][a-z0-9+.-]{0,30}:\/\/).*@/gis, "$1***@")
+    .replace(/(\bpassword\s*=\s*)(?:'[^']*'?|[^\s&]*)/gi, "$1***");
 }

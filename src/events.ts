@@ -14,6 +14,22 @@ export interface EventMap {
     readonly count: number;
     readonly token: bigint;
   };
+  /** A claim of a worker was answered: what made it claim, how many rows it got, and how long that took. */
+  "claim:finished": {
+    readonly queue: string;
+    readonly workerId: string;
+    readonly cause: string;
+    readonly rows: number;
+    readonly tookMs: number;
+  };
+  /** A handler has come back, and its outcome was written or given up. `tookMs` is the handler's time. */
+  "job:handled": {
+    readonly queue: string;
+    readonly id: string;
+    readonly kind: string;
+    readonly attempt: number;
+    readonly tookMs: number;
+  };
   /** A row was settled by the worker that held it. */
   "job:settled": {
     readonly queue: string;
@@ -46,7 +62,7 @@ export interface EventMap {
     readonly outcome: string;
     readonly error: string;
   };
-  /** A job became a dead letter by a settle of this process. Kind and attempt are null where the settle did not know them. */
+  /** This process made a job a dead letter: by a settle, or because it took the job over and its crashes were used up. Kind and attempt are null where a settle did not know them. */
   "job:dead_lettered": {
     readonly queue: string;
     readonly id: string;
@@ -58,6 +74,13 @@ export interface EventMap {
   "job:stuck": { readonly queue: string; readonly id: string; readonly kind: string };
   /** A job was done, and then its handler threw: the completion stands. */
   "job:threw": { readonly queue: string; readonly id: string; readonly kind: string; readonly error: string };
+  /** A handler ended without waiting for its job.transaction: an await is missing. The worker waited instead. If it failed, so did the attempt. */
+  "transaction:unawaited": {
+    readonly queue: string;
+    readonly id: string;
+    readonly kind: string;
+    readonly isCommitted: boolean;
+  };
   /** Rows went back to the queue unstarted, without using an attempt. */
   "jobs:released": { readonly queue: string; readonly count: number; readonly why: string };
   /** An outcome could not be written; the row is taken over when its lease runs out. */
@@ -94,6 +117,8 @@ export interface EventMap {
     readonly queue: string;
     readonly what: "claim" | "settle";
   };
+  /** The queue of a worker was dropped (`lh.dropQueue` with force); the worker drains and stops. */
+  "queue:dropped": { readonly queue: string; readonly workerId: string };
   /** Another process has registered under this id; this one, of the generation given, gives way. */
   "worker:superseded": { readonly workerId: string; readonly generation: bigint };
   /** The elected watcher found that workers' sessions are gone and marked them dead. */
@@ -106,6 +131,11 @@ export interface EventMap {
     readonly owned: number;
     readonly gained: number;
     readonly lost: number;
+    readonly gainedBuckets: readonly number[];
+    readonly lostBuckets: readonly number[];
+    /** The workers whose coming and going moved them; both are empty when something else did, such as a queue that a worker fails on. */
+    readonly joined: readonly string[];
+    readonly left: readonly string[];
   };
   /** No heartbeat was accepted for so long that others may take this worker for dead; it claims nothing until one is. */
   "trust:lost": { readonly workerId: string };
@@ -163,9 +193,19 @@ export interface EventMap {
     readonly queues: number;
     readonly workersMarked: readonly string[];
     readonly removed: number;
+    readonly tookMs: number;
   };
   /** Dead letters were in the queue for longer than `deadLetterRetentionMs` and were moved to the archive, or deleted where the queue keeps none. */
   "dead_letters:archived": { readonly queue: string; readonly rows: number };
+  /** A queue was opened with other values than it has stored, for options that queue.change() changes. The stored ones count. */
+  "queue:differs": {
+    readonly queue: string;
+    readonly differences: readonly {
+      readonly option: string;
+      readonly given: unknown;
+      readonly stored: unknown;
+    }[];
+  };
   /** Finished rows went to the rest partition because their day was missing; a housekeeping round sorts them in while they are few. `rows` is counted up to 1 001. */
   "archive:strayed": { readonly queue: string; readonly rows: number };
   /** Housekeeping found due jobs of a kind that no live worker of the queue has a handler for. `jobs` of those it looked at. */
@@ -174,6 +214,8 @@ export interface EventMap {
   "migration:skipped": { readonly schema: string; readonly revision: number; readonly own: number };
   /** The schema has been migrated to a revision that this library can't work on; its worker drains and stops. */
   "library:outdated": { readonly queue: string; readonly workerId: string; readonly error: string };
+  /** Entries for the history could not be written, or were too many to keep until they could. */
+  "history:dropped": { readonly entries: number; readonly error: unknown };
   /** A migration was applied. `queue` is empty for migrations of the schema. */
   "migration:applied": { readonly id: number; readonly name: string; readonly queue: string };
   /** A database call failed in a way that repeating can cure, and is repeated. */
@@ -182,6 +224,10 @@ export interface EventMap {
   "database:lost": { readonly reason: string };
   /** The first answer after that: how long it was lost, and how many calls failed meanwhile. */
   "database:regained": { readonly lostMs: number; readonly retries: number };
+  /** The replica does not answer, or may not be used: reads ask the primary from now on. Told once, until it is used again. */
+  "replica:lost": { readonly reason: string };
+  /** Reads ask the replica again; for how long they did not. */
+  "replica:regained": { readonly lostMs: number };
   /** Named prepared statements do not work here (a pooler in transaction mode); unnamed ones are used from now on. */
   "statements:unnamed": { readonly reason: string };
   /** An idle connection broke; the pool replaces it. */
@@ -189,6 +235,7 @@ export interface EventMap {
 }
 
 export type EventName = keyof EventMap;
+/** May be an async function; nobody waits for it, and what it rejects with is reported as what it throws. */
 export type Listener<N extends EventName> = (event: EventMap[N]) => void;
 
 export interface Events {
@@ -198,16 +245,16 @@ export interface Events {
   isHeard(name: EventName): boolean;
 }
 
-/** A listener that throws is the listener's fault and stops nothing: its error goes to `onListenerError`. */
-export function createEvents(onListenerError: (name: EventName, error: unknown) => void = () => {}): Events {
-  const tell = (name: EventName, error: unknown): void => {
-    try {
-      onListenerError(name, error);
-    } catch {
-      // Whoever was to hear of it is broken too; there is nobody left to tell.
-    }
-  };
-  const listeners = new Map<EventName, Set<(event: never) => void>>();
+/** A listener that throws or rejects is the listener's fault and stops nothing: its error goes to `onListenerError`. */
+export function createEvents(
+  onListenerError: (name: EventName, error: unknown) => unknown = () => {},
+): Events {
+  const tell = (name: EventName, error: unknown): void =>
+    guarded(
+      () => onListenerError(name, error),
+      () => {}, // What was to hear of it is broken too; there is nobody left to tell.
+    );
+  const listeners = new Map<EventName, Set<(event: never) => unknown>>();
   return {
     on(name, listener) {
       const set = listeners.get(name) ?? new Set();
@@ -220,12 +267,25 @@ export function createEvents(onListenerError: (name: EventName, error: unknown) 
     },
     emit(name, event) {
       for (const listener of listeners.get(name) ?? []) {
-        try {
-          (listener as (given: typeof event) => void)(event);
-        } catch (error) {
-          tell(name, error);
-        }
+        guarded(
+          () => (listener as (given: typeof event) => unknown)(event),
+          (error) => tell(name, error),
+        );
       }
     },
   };
+}
+
+/** Calls what may throw, or return a promise that rejects: left alone, that would end the process. */
+function guarded(call: () => unknown, onError: (error: unknown) => void): void {
+  try {
+    const returned = call();
+    if (isThenable(returned)) Promise.resolve(returned).catch(onError);
+  } catch (error) {
+    onError(error);
+  }
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "then" in value;
 }

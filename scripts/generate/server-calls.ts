@@ -1,10 +1,38 @@
 /** Functions of the server that statements call. A call of any other function has to name its schema; test/unit/scripts/server-calls.test.ts looks. */
 const serverFunctions: ReadonlySet<string> = new Set([
-  ...["count", "min", "array_agg", "json_agg", "row_number", "unnest", "generate_series", "cardinality"],
+  ...[
+    "count",
+    "min",
+    "max",
+    "lower",
+    "strpos",
+    "left",
+    "array_agg",
+    "bool_or",
+    "json_agg",
+    "row_number",
+    "unnest",
+    "generate_series",
+    "cardinality",
+  ],
   ...["now", "clock_timestamp", "date_trunc", "to_char", "round", "format", "hashtext", "hashtextextended"],
   ...["jsonb_build_object", "json_build_array", "jsonb_to_recordset", "jsonb_array_elements", "nextval"],
   ...["set_config", "pg_notify", "pg_backend_pid", "pg_terminate_backend", "pg_relation_size", "to_regclass"],
-  ...["pg_try_advisory_lock", "pg_try_advisory_xact_lock", "aclexplode"],
+  ...[
+    "pg_try_advisory_lock",
+    "pg_try_advisory_xact_lock",
+    "aclexplode",
+    "max",
+    "sum",
+    "jsonb_strip_nulls",
+    "to_jsonb",
+    "left",
+  ],
+  ...["current_setting", "current_database", "pg_is_in_recovery", "pg_blocking_pids", "age", "pg_table_size"],
+  ...["pg_indexes_size", "pg_column_size", "octet_length"],
+  ...["pg_control_system", "pg_postmaster_start_time", "pg_current_wal_lsn", "pg_last_wal_receive_lsn"],
+  ...["pg_last_wal_replay_lsn", "pg_last_xact_replay_timestamp"],
+  ...["right", "chr", "split_part", "regexp_replace", "string_agg", "to_date", "pg_total_relation_size"],
 ]);
 
 /** What looks like a call and is syntax. */

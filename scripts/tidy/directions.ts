@@ -3,7 +3,9 @@ import type { Finding } from "./finding.js";
 import { type Import, importsOf } from "./imports.js";
 import type { ParsedFile } from "./parse.js";
 
-const PUBLIC_ENTRIES = new Set(["src/index.ts", "src/embedded.ts", "src/tenants.ts"]);
+const PUBLIC_ENTRIES = new Set(
+  ["index", "embedded", "metrics", "opentelemetry", "tenants", "tuning"].map((name) => `src/${name}.ts`),
+);
 const ADAPTER_USERS = /^src\/(connect|index|embedded)\.ts$|^src\/adapters\//;
 const FOUNDATION = /^src\/(seams\/|errors\.ts$|events\.ts$)/;
 
@@ -22,7 +24,7 @@ function complaint(path: string, imported: Import, target: string): string | nul
   }
   const isUser = folder === "cli/" || folder === "examples/";
   if (isUser && !target.startsWith(folder) && !PUBLIC_ENTRIES.has(target)) {
-    return `imports ${target}: ${folder} uses the public API, import src/index.js, src/embedded.js or src/tenants.js`;
+    return `imports ${target}: ${folder} uses the public API, import one of ${[...PUBLIC_ENTRIES].join(", ")}`;
   }
   return null;
 }

@@ -1,7 +1,7 @@
 /** What the package may depend on, and that nothing names the place where packages were fetched from. */
 import { type Finding, findLines, type TextFile } from "./finding.js";
 
-const RUNTIME_DEPENDENCIES = new Set(["pg"]);
+const RUNTIME_DEPENDENCIES = new Set(["pg", "commander"]);
 const REGISTRY_HOST =
   /\b(registry\.npmjs\.|registry\.yarnpkg\.|registry\.npmmirror\.|npm\.pkg\.github\.|[\w-]+\.jfrog\.io|npm\.jsr\.)/i;
 

@@ -9,6 +9,7 @@ const RANDOM = "take the random source of src/seams/random.ts";
 const ADAPTER = "put it behind a seam and implement it in src/adapters";
 const SETTINGS = "take the value as a setting; src/adapters reads the environment";
 const EVENTS = "emit an event of src/events.ts; a subscriber writes the log";
+const PEER = "the package is optional, take what the user hands over";
 const DATABASE = "take the database of src/seams/database.ts";
 
 const MODULES: readonly (readonly [pattern: RegExp, instead: string])[] = [
@@ -20,6 +21,7 @@ const MODULES: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/^(node:)?console$/, EVENTS],
   [/^(node:)?(os|child_process|net)$/, ADAPTER],
   [/^(node:)?fs($|\/)/, ADAPTER],
+  [/^(@opentelemetry\/|prom-client$|pino$)/, PEER],
 ];
 
 const GLOBALS: ReadonlyMap<string, string> = new Map([

@@ -12,9 +12,9 @@ begin
   grant insert (id, kind, payload, headers, partition_key, idempotency_key, priority, max_attempts, available_at) on leasehold.inbox
     to leasehold_producer, leasehold_worker, leasehold_operator;
 
-  -- Not payload, headers and bytes: nobody changes what a job says.
+  -- Not payload, headers and bytes: no update changes what a job says.
   revoke update on leasehold.inbox from leasehold_worker, leasehold_operator;
-  grant update (seq, lease_generation, available_at, claimed_at, lease_expires_at, finished_at, attempts, crashes, status, claimed_by, last_error, errors)
+  grant update (seq, lease_generation, available_at, claimed_at, lease_expires_at, finished_at, redriven_at, attempts, crashes, status, claimed_by, last_error, errors)
     on leasehold.inbox to leasehold_worker, leasehold_operator;
   grant select, delete on leasehold.inbox to leasehold_worker;
   grant select, insert on leasehold.inbox_archive to leasehold_worker;
@@ -25,7 +25,7 @@ begin
     leasehold.inbox_complete(text, uuid[], bigint[], timestamptz),
     leasehold.inbox_remove_done(text, uuid[], bigint[], timestamptz, boolean),
     leasehold.inbox_archive_done(text, uuid[], bigint[], timestamptz),
-    leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz),
+    leasehold.inbox_recover(uuid[], uuid[], text, bigint[], text[], timestamptz), leasehold.inbox_tell_dead(),
     leasehold.inbox_claim(text, int[], text[], int, int, int, int, bigint, bigint[], timestamptz, text[], bigint[], bigint[], bigint, bigint, text[]),
     leasehold.inbox_claim_woken(text, int[], int, int, bigint, timestamptz, bigint[], bigint, bigint, text[]) to leasehold_worker;
   if to_regclass('leasehold.inbox_hot_keys') is not null then
@@ -39,7 +39,7 @@ begin
       leasehold.inbox_remember(int[], text[], bigint[]),
       leasehold.inbox_recover_keys(int[], text[], text, bigint[], text[], timestamptz) to leasehold_worker;
   else
-    grant execute on function leasehold.inbox_pick(int[], text[], int, int, text, bigint[], text[], text[], timestamptz), leasehold.inbox_fronts(int[], text[]),
+    grant execute on function leasehold.inbox_pick(int[], text[], int, int, text, bigint[], text[], text[], timestamptz), leasehold.inbox_fronts(int[], text[]), leasehold.inbox_ends(int[], timestamptz),
       leasehold.inbox_find_lost(int[], int, text, bigint[], text[], timestamptz) to leasehold_worker;
   end if;
 
@@ -47,7 +47,7 @@ begin
   grant delete on leasehold.inbox to leasehold_operator;
   grant insert on leasehold.inbox_archive to leasehold_operator;
   grant usage on sequence leasehold.inbox_seq to leasehold_operator;
-  grant execute on function leasehold.inbox_redrive(uuid[], uuid, timestamptz), leasehold.inbox_discard(uuid[], text, uuid, timestamptz),
+  grant execute on function leasehold.inbox_redrive(uuid[], text[], uuid, timestamptz), leasehold.inbox_discard(uuid[], text[], text, uuid, timestamptz),
     leasehold.inbox_receipt(uuid, timestamptz), leasehold.inbox_restore(uuid[]), leasehold.inbox_lock_slots(text[]) to leasehold_operator;
 end
 $$;

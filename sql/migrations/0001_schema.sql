@@ -50,6 +50,9 @@ alter table leasehold.queues add column if not exists kinds jsonb not null defau
   jsonb_typeof(kinds) = 'object' and not jsonb_path_exists(kinds, 'strict $.* ? (@.type() != "object")')
   and not jsonb_path_exists(kinds, 'strict $.*.* ? (@.type() != "number" || @ < 1 || @ > 1000 || @ != @.floor())'));
 
+-- A drop takes several transactions when there is much to remove. The row goes with the last one; from the first one on nobody else sees it.
+alter table leasehold.queues add column if not exists dropped_at timestamptz;
+
 create table if not exists leasehold.workers (
   id text primary key,
   hostname text,
@@ -171,6 +174,13 @@ $$;
 create or replace function leasehold.text_bytes(p_payload jsonb, p_headers jsonb) returns int
 language sql immutable parallel safe as $$
   select coalesce(pg_catalog.octet_length(p_payload::text), 4) + coalesce(pg_catalog.octet_length(p_headers::text), 2)
+$$;
+
+-- True when a row in line may be claimed. A clock that is set back does not matter to a row that waits for nothing: one that was enqueued without a delay, or that a person has redriven.
+-- A retry waits for its time as the clock says. Without settings of its own, so that the planner inlines it.
+create or replace function leasehold.is_due(p_available_at timestamptz, p_created_at timestamptz, p_redriven_at timestamptz, p_now timestamptz) returns boolean
+language sql immutable parallel safe as $$
+  select p_available_at <= greatest(p_now, p_created_at) or p_available_at is not distinct from p_redriven_at
 $$;
 
 -- A history of attempts, newest last, at most ten long.

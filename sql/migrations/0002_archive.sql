@@ -9,14 +9,32 @@
 -- under the day of the move, where it is kept for the retention. 0 keeps it in the queue's table for ever. A parked dead letter holds its key and is never moved.
 --
 -- How long a settle may wait for these functions is bounded: each call waits at most 200 ms for a lock (lock timeout), and while it holds one that
--- stops settles it moves or reads at most 1 000 rows. A rest of more rows is left where it is, readable as ever, until the retention deletes it in batches, and
--- days are attached beside it without reading it (cut_archive_rest).
+-- stops settles it moves or reads at most 1 000 rows. A day of more rows is left in the rest, readable as ever, until the retention deletes it in batches; other
+-- days are attached beside it without reading it.
+--
+-- PostgreSQL reads the whole rest under an access exclusive lock when a day is attached, unless a valid check constraint of the rest excludes that day. A constraint that excludes
+-- a day for longer than the attach would stop the settles of that day. So the rest has one that excludes nothing (0003), except in the transaction that attaches: there it
+-- excludes the day that `leasehold.attaching` names, after make_archive_day has made sure by an index that no row of the day is in the rest. Nothing is left behind when that transaction ends.
 
 alter table leasehold.queues add column if not exists dead_letter_retention interval not null default interval '30 days';
 
+-- The beginning of the day that is being attached, or of the one p_days later; infinity while none is. Immutable by declaration, not in fact: then PostgreSQL evaluates it once
+-- per statement and can compare the constraint of the rest with the bounds of the new day. Both happen in the session that has set the day. Open to everybody: the planner
+-- calls it for every role that reads the archive.
+create or replace function leasehold.attaching_day(p_days int) returns timestamptz
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+begin
+  return coalesce((to_date(nullif(current_setting('leasehold.attaching', true), ''), 'YYYYMMDD') + p_days)::timestamp at time zone 'UTC', 'infinity');
+end
+$$;
+grant execute on function leasehold.attaching_day(int) to public;
+
+drop function if exists leasehold.cut_archive_rest(text, int, timestamptz);
+drop function if exists leasehold.archive_cuts(text);
+drop function if exists leasehold.count_archive_rest(text);
+
 -- Makes the days from today to p_days ahead that are missing, and the oldest day that has rows in the rest; returns how many were made. While the rest has rows
--- it makes one day a call, so that each is a transaction of its own; with more than 1 000 rows in the rest it makes none. A day is created apart, filled with what
--- waited in the rest, and attached: share update exclusive on the parent, access exclusive on the rest. What could not be locked is made by a later call.
+-- it makes one day a call, so that each is a transaction of its own. A day with more than 1 000 rows in the rest is not made. What could not be locked is made by a later call.
 create or replace function leasehold.make_archive_days(p_queue text, p_days int, p_now timestamptz default null)
 returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set lock_timeout = '200ms' as $$
@@ -31,17 +49,21 @@ begin
   if not found then
     raise exception 'queue % does not exist', p_queue using errcode = '42P01';
   end if;
-  if leasehold.count_archive_rest(p_queue) > 1000 then return 0; end if;
+  -- Once, for a rest that had rows when it got its constraint: reads it under share update exclusive, which stops no settle.
+  if exists (select 1 from pg_constraint c where c.conrelid = v_rest::regclass and c.conname = 'not_attaching' and not c.convalidated) then
+    execute format('alter table %s validate constraint not_attaching', v_rest);
+  end if;
   execute format('select (min(r.finished_at) at time zone ''UTC'')::date from %s r', v_rest) into v_oldest;
   for v_day in select v_today + n from generate_series(0, least(p_days, 60)) n union select v_oldest where v_oldest is not null order by 1
   loop
     exit when v_made > 0 and v_oldest is not null;
-    if to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_day, '"_a"YYYYMMDD'))) is null then
+    if to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_day, '"_a"YYYYMMDD'))) is null and leasehold.count_strays(p_queue, v_day) <= 1000 then
       begin
         perform leasehold.make_archive_day(p_queue, v_day);
         v_made := v_made + 1;
-      exception when lock_not_available or duplicate_table or check_violation or program_limit_exceeded then
-        null; -- Somebody reads the archive or makes the same day, or the rest has grown; a later call looks again.
+      exception
+        when lock_not_available then exit; -- Somebody reads the archive; a later call looks again, so that settles wait once.
+        when duplicate_table or program_limit_exceeded then null; -- Somebody makes the same day, or more rows of it have come.
       end;
     end if;
   end loop;
@@ -49,17 +71,20 @@ begin
 end
 $$;
 
--- Rows in the rest, counted up to 1 001.
-create or replace function leasehold.count_archive_rest(p_queue text) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+-- Rows of a day in the rest, counted up to 1 001. By inbox_rest_age.
+create or replace function leasehold.count_strays(p_queue text, p_day date) returns int
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 declare
   v_count int;
 begin
-  execute format('select count(*) from (select 1 from %I.%I limit 1001) s', 'leasehold', p_queue || '_archive_rest') into v_count;
+  execute format('select count(*) from (select 1 from %I.%I where finished_at >= %L and finished_at < %L limit 1001) s', 'leasehold', p_queue || '_archive_rest',
+    p_day::timestamp at time zone 'UTC', (p_day + 1)::timestamp at time zone 'UTC') into v_count;
   return v_count;
 end
 $$;
 
+-- Makes one day, fills it with what waited in the rest, and attaches it without a look through the rest.
+-- Locks: share update exclusive on the parent, access exclusive on the rest.
 create or replace function leasehold.make_archive_day(p_queue text, p_day date) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set lock_timeout = '200ms' as $$
 declare
@@ -69,80 +94,25 @@ declare
   v_from timestamptz := p_day::timestamp at time zone 'UTC';
   v_to timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
 begin
-  execute format('create table %s (like %s including defaults including constraints)', v_part, v_parent);
-  execute format('alter table %s replica identity full', v_part);
-  -- Nothing may settle into the rest between the move and the attach, or the attach is refused.
+  -- What is looked at below must be as new as the lock: a snapshot taken before it would miss rows, and they would be left in the wrong partition.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'archive days need the isolation level read committed, this transaction has %', current_setting('transaction_isolation')
+      using errcode = '25001', hint = 'Call it outside of your transaction, or begin it with: isolation level read committed.';
+  end if;
+  -- Nothing may settle into the rest between the move and the attach. Locked before the table is made, so that a try that fails leaves nothing in the catalog.
   execute format('lock table only %s in share update exclusive mode', v_parent);
   execute format('lock table %s in access exclusive mode', v_rest);
-  if not exists (select 1 from leasehold.archive_cuts(p_queue) c where c.is_valid and p_day between c.first_day and c.last_day) then
-    if leasehold.count_archive_rest(p_queue) > 1000 then -- it has grown since the caller looked
-      raise exception '% has more than 1 000 rows', v_rest using errcode = '54000';
-    end if;
-    execute format('with moved as (delete from %s where finished_at >= %L and finished_at < %L returning *) '
-                || 'insert into %s select * from moved', v_rest, v_from, v_to, v_part);
+  if leasehold.count_strays(p_queue, p_day) > 1000 then -- more have come since the caller looked
+    raise exception '% has more than 1 000 rows of %', v_rest, p_day using errcode = '54000';
   end if;
+  execute format('create table %s (like %s including defaults including constraints)', v_part, v_parent);
+  execute format('alter table %s replica identity full', v_part);
+  execute format('with moved as (delete from %s where finished_at >= %L and finished_at < %L returning *) '
+              || 'insert into %s select * from moved', v_rest, v_from, v_to, v_part);
+  -- From here on the day is excluded. Nothing reads the rest until it is not: the planner would leave out its rows.
+  perform set_config('leasehold.attaching', to_char(p_day, 'YYYYMMDD'), true);
   execute format('alter table %s attach partition %s for values from (%L) to (%L)', v_parent, v_part, v_from, v_to);
-end
-$$;
-
--- The check constraint of the rest that is there while cut_archive_rest is at work; its name holds its days.
-create or replace function leasehold.archive_cuts(p_queue text)
-returns table (name text, is_valid boolean, first_day date, last_day date)
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select c.conname, c.convalidated, to_date(substr(c.conname, 5, 8), 'YYYYMMDD'), to_date(substr(c.conname, 14, 8), 'YYYYMMDD')
-  from pg_constraint c
-  where c.conrelid = format('%I.%I', 'leasehold', p_queue || '_archive_rest')::regclass and c.contype = 'c' and c.conname ~ '^cut_[0-9]{8}_[0-9]{8}$'
-$$;
-
--- Makes the missing days ahead when the rest has more than 1 000 rows. Attaching a day makes PostgreSQL read the whole rest under an access exclusive lock,
--- unless a valid check constraint of the rest excludes the day. So, each step in a call of its own:
---   1  add the constraint, not valid: an instant of access exclusive on the rest
---   2  validate it: reads the rest under share update exclusive, which stops no settle
---   3  attach the days, one a call, then drop the constraint: an instant each
--- Answers 'again' while there is a further step, 'made' when it has attached a day, 'done' otherwise. The constraint itself says how far it has come, so that any process goes on.
---
--- While the constraint is there, no row of its days can go to the rest. So they begin an hour from now or later, and a constraint that was left behind is dropped half an hour before
--- they begin. Today's rows go on to the rest until then.
-create or replace function leasehold.cut_archive_rest(p_queue text, p_days int, p_now timestamptz default null) returns text
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set lock_timeout = '200ms' as $$
-declare
-  v_now timestamptz := coalesce(leasehold.allowed_now(p_now), now());
-  v_first date := ((v_now + interval '1 hour') at time zone 'UTC')::date + 1;
-  v_last date := (v_now at time zone 'UTC')::date + least(p_days, 60);
-  v_rest text := format('%I.%I', 'leasehold', p_queue || '_archive_rest');
-  v_cut record;
-  v_day date;
-begin
-  perform 1 from leasehold.queues q where q.name = p_queue;
-  if not found then
-    raise exception 'queue % does not exist', p_queue using errcode = '42P01';
-  end if;
-  select c.* into v_cut from leasehold.archive_cuts(p_queue) c order by c.name limit 1;
-  if v_cut.name is not null then v_first := v_cut.first_day; v_last := v_cut.last_day; end if;
-  select v_first + n into v_day from generate_series(0, v_last - v_first) n
-  where to_regclass(format('%I.%I', 'leasehold', p_queue || to_char(v_first + n, '"_a"YYYYMMDD'))) is null order by n limit 1;
-  if v_cut.name is null then
-    if v_day is null or leasehold.count_archive_rest(p_queue) <= 1000 then return 'done'; end if;
-    execute format('alter table %s add constraint cut_%s_%s check (finished_at < %L or finished_at >= %L) not valid', v_rest,
-      to_char(v_first, 'YYYYMMDD'), to_char(v_last, 'YYYYMMDD'), v_first::timestamp at time zone 'UTC', (v_last + 1)::timestamp at time zone 'UTC');
-    return 'again';
-  end if;
-  if v_day is not null and not v_cut.is_valid and v_now < (v_first::timestamp at time zone 'UTC') - interval '30 minutes' then
-    begin
-      execute format('alter table %s validate constraint %I', v_rest, v_cut.name);
-      return 'again';
-    exception when check_violation then
-      v_day := null; -- The rest has rows of these days.
-    end;
-  end if;
-  if v_day is not null and v_cut.is_valid then
-    perform leasehold.make_archive_day(p_queue, v_day);
-    return 'made';
-  end if;
-  execute format('alter table %s drop constraint %I', v_rest, v_cut.name);
-  return 'done';
-exception when lock_not_available or duplicate_table then
-  return 'done'; -- Somebody reads the archive; a later call goes on.
+  perform set_config('leasehold.attaching', '', true);
 end
 $$;
 

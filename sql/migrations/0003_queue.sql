@@ -17,6 +17,7 @@ create table if not exists leasehold.inbox (
   claimed_at timestamptz,
   lease_expires_at timestamptz,
   finished_at timestamptz,
+  redriven_at timestamptz, -- when a person made it due; counts while it is due since then (is_due)
   attempts int not null default 0,
   crashes int not null default 0,
   max_attempts int not null check (max_attempts between 1 and 1000), -- of errors; filled in from the queue's policy by every way in (0004)
@@ -42,6 +43,7 @@ create table if not exists leasehold.inbox (
 );
 -- For a table of an earlier version. Two steps and NOT VALID: together PostgreSQL would read the whole table under access exclusive, 2 s for 5 000 000 rows. The default meets the check.
 alter table leasehold.inbox add column if not exists bytes int not null default 0;
+alter table leasehold.inbox add column if not exists redriven_at timestamptz;
 do $$
 begin
   if not exists (select 1 from pg_constraint c where c.conrelid = 'leasehold.inbox'::regclass and c.conname = 'payload_too_large') then
@@ -95,9 +97,23 @@ end
 $$;
 
 create index if not exists inbox_archive_id_idx on leasehold.inbox_archive (id);
+-- For lists of dead letters, of which there are few; it costs nothing for other rows.
+create index if not exists inbox_archive_dead on leasehold.inbox_archive (id) where status = 'dead_letter';
 create table if not exists leasehold.inbox_archive_rest partition of leasehold.inbox_archive default;
--- The retention deletes from the rest, oldest first.
+-- The retention deletes from the rest, oldest first; days are looked up in it.
 create index if not exists inbox_rest_age on leasehold.inbox_archive_rest (finished_at);
+-- Excludes nothing but the day that is being attached, in the session that attaches it (0002). Valid at once in an empty rest; any other is read later, by make_archive_days.
+do $$
+begin
+  if not exists (select 1 from pg_constraint c where c.conrelid = 'leasehold.inbox_archive_rest'::regclass and c.conname = 'not_attaching') then
+    alter table leasehold.inbox_archive_rest add constraint not_attaching
+      check (finished_at < leasehold.attaching_day(0) or finished_at >= leasehold.attaching_day(1)) not valid;
+    if not exists (select 1 from leasehold.inbox_archive_rest) then
+      alter table leasehold.inbox_archive_rest validate constraint not_attaching;
+    end if;
+  end if;
+end
+$$;
 
 -- Without a replica identity a publication for all tables would make the server refuse deletes. The whole row: a primary key would cost an index entry for every
 -- archived job, and rows are deleted only from the rest. Partitions do not inherit it (0002 sets it for new days).
@@ -162,29 +178,30 @@ end
 $$;
 
 -- For strict queues: the first due rows, at most p_limit, whose key's slot could be locked; it is tried, not waited for. A producer that holds a slot open must not hide the
--- keys of others, so when a window of p_limit rows gives less than half of that, the first ten times p_limit rows are looked at. Locks no row.
+-- keys of others, so when p_limit rows give less than half of that, it looks again without the rows of slots that are held, until no further such slot is met. Each pass but
+-- the last meets one, so there are no more passes than slots. Locks no row.
 create or replace function leasehold.inbox_find_free(p_buckets int[], p_limit int, p_now timestamptz) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
+  c_passes constant int := 129;  -- slots, and one
   v_ids uuid[]; v_slots int[]; v_found uuid[] := '{}';
-  v_free int[] := '{}'; v_taken int[] := '{}';
-  v_window int := p_limit;
+  v_free int[] := '{}'; v_taken int[] := '{}'; v_met int;
 begin
-  for v_try in 1..2 loop
+  for v_pass in 1..c_passes loop
+    v_met := cardinality(v_taken);
     select array_agg(d.id), array_agg(d.slot) into v_ids, v_slots from (
       select w.id, w.slot from unnest(p_buckets) b cross join lateral (
-        select j.id, leasehold.inbox_slot(j.partition_key) as slot from leasehold.inbox j
-        where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now
-        order by j.available_at, j.seq limit v_window) w
-      limit v_window) d;
+        select j.id, s.slot from leasehold.inbox j cross join lateral (select leasehold.inbox_slot(j.partition_key) as slot) s
+        where not j.in_line and j.finished_at is null and j.partition_bucket = b and j.available_at <= p_now and s.slot <> all(v_taken)
+        order by j.available_at, j.seq limit p_limit) w
+      limit p_limit) d;
     select v_free || coalesce(array_agg(t.slot) filter (where t.is_free), '{}'), v_taken || coalesce(array_agg(t.slot) filter (where not t.is_free), '{}')
     into v_free, v_taken from (
       select s.slot, pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.inbox'::regclass), s.slot) as is_free
-      from (select distinct u.slot from unnest(v_slots) u(slot) where u.slot <> all(v_free) and u.slot <> all(v_taken) order by 1) s offset 0) t;
+      from (select distinct u.slot from unnest(v_slots) u(slot) where u.slot <> all(v_free) order by 1) s offset 0) t;
     v_found := array(
       select u.id from unnest(v_ids, v_slots) with ordinality u(id, slot, n) where u.slot = any(v_free) order by u.n limit p_limit);
-    exit when cardinality(v_found) * 2 >= p_limit or cardinality(v_ids) < v_window or v_ids is null;
-    v_window := p_limit * 10;
+    exit when cardinality(v_found) * 2 >= p_limit or cardinality(v_taken) = v_met;
   end loop;
   return v_found;
 end
@@ -204,6 +221,7 @@ language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_
 declare
   v_count int;
   v_locked uuid[];
+  v_dead text;
   v_first_token bigint := (select w.first_token from leasehold.workers w where w.id = p_worker);
   v_max_crashes int;
   v_kinds jsonb;
@@ -228,10 +246,15 @@ begin
     select j.id, p.pays, j.lease_expires_at <= p_now and not (j.claimed_by = any(p_dead)) and not exists (
              select 1 from leasehold.workers k
              where k.id = j.claimed_by and (k.last_seen_at + k.ttl <= p_now or j.lease_generation < k.first_token)) as ran_out,
-           p.pays and j.crashes + 1 >= coalesce((v_kinds -> j.kind ->> 'maxCrashes')::int, v_max_crashes) as dies
+           p.pays and j.crashes + 1 >= coalesce((v_kinds -> j.kind ->> 'maxCrashes')::int, v_max_crashes) as dies,
+           j.claimed_by as holder, case when j.claimed_by = any(p_dead) then 'dead' when j.lease_expires_at <= p_now then 'lease' else 'unknown_token' end as rule
     from runs r join leasehold.inbox j on j.id = any(r.ids) cross join lateral (
       select (j.id = any(p_payers) or j.id = r.first) and not (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known)
         and coalesce(j.lease_generation > v_first_token, false)) as pays) p
+  ), noted as (
+    insert into leasehold.history (at, kind, queue, worker_id, count, detail)
+    select p_now, 'rows:taken_over', 'inbox', p_worker, count(*), jsonb_build_object('from', l.holder, 'rule', l.rule, 'dead_letters', count(*) filter (where l.dies))
+    from lost l group by l.holder, l.rule
   ), given_back as (
     update leasehold.inbox j set
       status = case when l.dies then 'dead_letter'
@@ -249,10 +272,32 @@ begin
       lateral (select case when l.ran_out then 'the lease ran out before the attempt was settled'
                            else 'the worker was lost before the attempt was settled' end as message) e
     where j.id = l.id and q.name = 'inbox'
-    returning 1
+    returning j.id, l.dies
   )
-  select count(*) into v_count from given_back;
+  select count(*), string_agg(g.id::text, ',') filter (where g.dies) into v_count, v_dead from given_back g;
+  if v_dead is not null then
+    perform set_config('leasehold.dead_letters', concat_ws(',', nullif(current_setting('leasehold.dead_letters', true), ''), v_dead), true);
+  end if;
   return v_count;
+end
+$$;
+
+-- The rows that inbox_recover has dead-lettered in this transaction, for the answer of the claim, each told once: of the kind `dead`, with the id in `partition_key`, the job's kind in
+-- `idempotency_key`, its attempts and its error. Through a setting of the transaction, so that claims which take nothing over pay nothing for it.
+create or replace function leasehold.inbox_tell_dead()
+returns table (id uuid, seq bigint, kind text, payload jsonb, headers jsonb, partition_key text, partition_bucket int,
+  attempts int, crashes int, max_attempts int, priority int, claimed_ms float8, expires_ms float8,
+  lease_generation bigint, available_ms float8, created_ms float8, idempotency_key text, last_error text)
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+  v_ids uuid[] := string_to_array(nullif(current_setting('leasehold.dead_letters', true), ''), ',')::uuid[];
+begin
+  if v_ids is null then return; end if;
+  perform set_config('leasehold.dead_letters', '', true);
+  return query select null::uuid, null::bigint, 'dead', null::jsonb, null::jsonb, j.id::text, null::int, j.attempts, null::int, null::int, null::int, null::float8, null::float8,
+    null::bigint, null::float8, null::float8, j.kind, j.last_error
+  from leasehold.inbox j where j.id = any(v_ids) order by j.seq;
 end
 $$;
 

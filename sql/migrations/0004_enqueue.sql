@@ -52,7 +52,7 @@ begin
     if found then v_own := (v_request ->> 'receipt')::uuid; end if;
   end if;
   if v_once or v_resend then
-    return query select * from leasehold.inbox_insert_once(v_jobs, v_now, v_now + v_queue.dedupe_window, v_own);
+    return query select * from leasehold.inbox_insert_once(v_jobs, v_now, v_now + v_queue.dedupe_window, v_own, v_resend);
     if v_resend then
       delete from leasehold.inbox i using jsonb_to_recordset(v_jobs) as j(id uuid)
       where i.id = j.id and exists (select 1 from leasehold.inbox_archive a where a.id = j.id);
@@ -124,56 +124,59 @@ end
 $$;
 
 -- The slow form: rows with idempotency keys, and rows that are sent again after a commit whose answer was lost.
--- Of several rows with one key the first counts. `on conflict do update` waits for an open transaction that holds the key and
--- answers with its job when it commits, with ours when it rolls back. A key whose window has passed is taken over only when
--- its job has left the queue.
-create or replace function leasehold.inbox_insert_once(p_jobs jsonb, p_now timestamptz, p_expires_at timestamptz, p_own uuid)
+-- Of several rows with one key the first counts. `on conflict do update` waits for an open transaction that holds the key; when that commits, its job answers, and the row is
+-- locked and left as it is. A key whose window has passed is taken over only when its job has left the queue. The insert comes in a statement of its own, which
+-- sees the jobs that answer.
+-- A job whose key is answered by its own id was stored before: a duplicate, or in a call that is sent again this call's own.
+drop function if exists leasehold.inbox_insert_once(jsonb, timestamptz, timestamptz, uuid);
+create or replace function leasehold.inbox_insert_once(p_jobs jsonb, p_now timestamptz, p_expires_at timestamptz, p_own uuid, p_resend boolean)
 returns table (n int, id uuid, duplicate boolean)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_queue leasehold.queues;
+  v_won text[];  -- keys that one of these jobs answers for from now on
 begin
   select q.* into strict v_queue from leasehold.queues q where q.name = 'inbox';
+  if exists (select 1 from jsonb_array_elements(p_jobs) j where j ->> 'id' is null) then
+    p_jobs := (select jsonb_agg(case when e.j ->> 'id' is null then e.j || jsonb_build_object('id', leasehold.uuid_v7()) else e.j end order by e.n)
+               from jsonb_array_elements(p_jobs) with ordinality e(j, n));
+  end if;
+  with firsts as (
+    select distinct on (g.idempotency_key collate "C") g.idempotency_key, g.id
+    from rows from (jsonb_to_recordset(p_jobs) as (id uuid, idempotency_key text)) with ordinality as g(id, idempotency_key, n)
+    where g.idempotency_key is not null order by g.idempotency_key collate "C", g.n
+  ), won as (
+    insert into leasehold.dedupe as d (queue, idempotency_key, job_id, expires_at)
+    select 'inbox', f.idempotency_key, f.id, p_expires_at from firsts f order by f.idempotency_key collate "C"
+    on conflict (queue, idempotency_key) do update set job_id = excluded.job_id, expires_at = excluded.expires_at
+      where d.expires_at <= p_now and not exists (select 1 from leasehold.inbox i where i.id = d.job_id)
+    returning d.idempotency_key
+  )
+  select array_agg(w.idempotency_key) into v_won from won w;
   return query
-    with given as materialized (
-      select j.n, coalesce(j.id, leasehold.uuid_v7()) as id, j.kind, j.payload, j.headers, j.partition_key, j.priority,
-             j.max_attempts, coalesce(j.available_at, p_now + j.delay_ms * interval '1 ms', p_now) as available_at,
-             j.idempotency_key, j.earlier
+    with decided as materialized (
+      select g.*, (select d.job_id from leasehold.dedupe d where d.queue = 'inbox' and d.idempotency_key = g.idempotency_key) as job_id, w.key is not null as is_won
       from rows from (jsonb_to_recordset(p_jobs) as (id uuid, kind text, payload jsonb, headers jsonb, partition_key text,
              priority int, max_attempts int, available_at timestamptz, delay_ms float8, idempotency_key text, earlier uuid[]))
-             with ordinality as j(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms,
+             with ordinality as g(id, kind, payload, headers, partition_key, priority, max_attempts, available_at, delay_ms,
              idempotency_key, earlier, n)
-    ), firsts as (
-      select distinct on (g.idempotency_key collate "C") g.idempotency_key, g.id from given g
-      where g.idempotency_key is not null order by g.idempotency_key collate "C", g.n
-    ), answered as (
-      insert into leasehold.dedupe as d (queue, idempotency_key, job_id, expires_at)
-      select 'inbox', f.idempotency_key, f.id, p_expires_at from firsts f order by f.idempotency_key collate "C"
-      on conflict (queue, idempotency_key) do update set
-        (job_id, expires_at) = (
-          select case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)
-                      then d.job_id else excluded.job_id end,
-                 case when d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id)
-                      then d.expires_at else excluded.expires_at end)
-      returning d.idempotency_key, d.job_id
-    ), decided as materialized (
-      select g.*, a.job_id from given g left join answered a on a.idempotency_key = g.idempotency_key
+      left join unnest(v_won) w(key) on w.key = g.idempotency_key
     ), written as (
       insert into leasehold.inbox (id, kind, payload, headers, partition_key, priority, max_attempts, available_at, status,
                                    created_at, idempotency_key, bytes, seq)
       select g.id, g.kind, coalesce(g.payload, 'null'), coalesce(g.headers, '{}'), coalesce(g.partition_key, g.id::text),
-             coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), g.available_at,
-             case when g.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key,
+             coalesce(g.priority, 0), coalesce(g.max_attempts, (v_queue.kinds -> g.kind ->> 'maxAttempts')::int, v_queue.max_attempts), a.available_at,
+             case when a.available_at > p_now then 'scheduled' else 'pending' end, p_now, g.idempotency_key,
              leasehold.text_bytes(g.payload, g.headers),
              nextval('leasehold.inbox_seq')
-      from decided g
-      where (g.job_id is null or g.job_id = g.id)
+      from decided g cross join lateral (select coalesce(g.available_at, p_now + g.delay_ms * interval '1 ms', p_now) as available_at) a
+      where (g.idempotency_key is null or (g.is_won and g.job_id = g.id))
         and not exists (select 1 from leasehold.receipts r where r.id = any(g.earlier) and r.id is distinct from p_own)
       order by g.n
       on conflict on constraint inbox_pkey do nothing
     )
-    select g.n::int, coalesce(g.job_id, g.id), g.job_id is not null and g.job_id <> g.id from decided g order by g.n;
+    select g.n::int, coalesce(g.job_id, g.id), g.idempotency_key is not null and (g.job_id <> g.id or not (g.is_won or p_resend)) from decided g order by g.n;
 end
 $$;
 
@@ -197,7 +200,7 @@ begin
   if new.status = 'pending' and new.attempts = 0 and new.available_at > v_now then new.status := 'scheduled'; end if;
   if v_queue.is_strict then perform leasehold.inbox_lock_slots(array[new.partition_key]); end if;
   if new.idempotency_key is not null
-     and leasehold.inbox_answering(new.idempotency_key, new.id, v_now, v_now + v_queue.dedupe_window) <> new.id then
+     and leasehold.inbox_answering(new.idempotency_key, new.id, v_now, v_now + v_queue.dedupe_window) is null then
     return null;
   end if;
   new.bytes := leasehold.text_bytes(new.payload, new.headers);
@@ -210,14 +213,12 @@ begin
 end
 $$;
 
--- The job that answers for an idempotency key: the given one, or an earlier one. The same rule as in inbox_insert_once.
+-- Makes a job answer for an idempotency key; null when one answers for it already, also one of the same id. The same rule as in inbox_insert_once.
 create or replace function leasehold.inbox_answering(p_key text, p_id uuid, p_now timestamptz, p_expires_at timestamptz) returns uuid
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   insert into leasehold.dedupe as d (queue, idempotency_key, job_id, expires_at) values ('inbox', p_key, p_id, p_expires_at)
-  on conflict (queue, idempotency_key) do update set
-    (job_id, expires_at) = (
-      select case when k.answers then d.job_id else excluded.job_id end, case when k.answers then d.expires_at else excluded.expires_at end
-      from (select d.expires_at > p_now or exists (select 1 from leasehold.inbox i where i.id = d.job_id) as answers) k)
+  on conflict (queue, idempotency_key) do update set job_id = excluded.job_id, expires_at = excluded.expires_at
+    where d.expires_at <= p_now and not exists (select 1 from leasehold.inbox i where i.id = d.job_id)
   returning d.job_id
 $$;
 

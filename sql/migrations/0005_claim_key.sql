@@ -80,22 +80,22 @@ declare
     with recursive walk as (
       select b.nth, b.bucket, b.after, n.wrapped, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(p_buckets, p_after) with ordinality as b(bucket, after, nth) cross join lateral (
-        (select false as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
+        (select false as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by
          from leasehold.inbox j where p_keys is null and j.in_line and j.partition_bucket = b.bucket and j.partition_key > b.after
          order by j.partition_key, j.seq limit 1)
         union all
-        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
+        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by
          from leasehold.inbox j where p_keys is null and b.after <> '' and j.in_line and j.partition_bucket = b.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
       union all
       select w.nth, w.bucket, w.after, n.wrapped, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from walk w cross join lateral (
-        (select w.wrapped as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
+        (select w.wrapped as wrapped, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by
          from leasehold.inbox j where j.in_line and j.partition_bucket = w.bucket and j.partition_key > w.partition_key
          order by j.partition_key, j.seq limit 1)
         union all
-        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by
+        (select true, j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by
          from leasehold.inbox j where not w.wrapped and w.after <> '' and j.in_line and j.partition_bucket = w.bucket
          order by j.partition_key, j.seq limit 1)
         limit 1) n
@@ -105,7 +105,7 @@ declare
       union all
       select null, k.bucket, '', false, n.partition_key, n.seq, n.kind, n.attempts, n.crashes, n.status, n.available_at, n.claimed_by
       from unnest(case when p_keys is not null then p_buckets end, p_keys, p_floors) as k(bucket, key, floor) cross join lateral (
-        select j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(j.available_at, j.created_at) as available_at, j.claimed_by from leasehold.inbox j
+        select j.partition_key, j.seq, j.kind, j.attempts, j.crashes, j.status, nullif(nullif(j.available_at, j.created_at), j.redriven_at) as available_at, j.claimed_by from leasehold.inbox j
         where j.in_line and j.partition_bucket = k.bucket and j.partition_key = k.key and j.seq > k.floor order by j.seq limit 1) n
     )
     select w.*, r.tids[1 : least(coalesce(r.broken_at, p_run + 1), p_run + 1) - 1] as tids, r.bytes, r.is_busy, r.is_free, r.is_lost, r.is_clear,
@@ -128,7 +128,7 @@ declare
                where t.partition_bucket = w.bucket), false) as is_clear
       from (
         select j.ctid as tid, j.seq, j.bytes, j.status = 'processing' as is_busy, j.xmax = '0'::xid as is_free,
-               j.status = 'pending' and j.available_at <= greatest(p_now, j.created_at) and (j.attempts = 0 or j.seq = w.seq) and (p_kinds is null or j.kind = any(p_kinds)) as is_ready,
+               j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, p_now) and (j.attempts = 0 or j.seq = w.seq) and (p_kinds is null or j.kind = any(p_kinds)) as is_ready,
                j.status = 'processing' and (j.lease_expires_at <= p_now or j.claimed_by = any(p_dead)
                  or (p_known is not null and j.claimed_by = p_worker and j.lease_generation <> all(p_known))) as is_lost
         from leasehold.inbox j

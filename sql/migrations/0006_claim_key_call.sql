@@ -7,7 +7,8 @@
 -- next row falls due, as far as the walk saw (told when it was not filled), in `max_attempts` about how many bytes the jobs have, and in `priority` 1 when
 -- p_bytes kept it from taking more. A row with a bucket and the kind `turn`: the bucket was in another turn than the caller named,
 -- and is now in that of `seq`; without one the keys of this bucket were not visited. A row of the kind `drawn`: the highest `seq` that was drawn before the snapshot whose xmin and
--- xmax are in `partition_key`. Once a later snapshot has an xmin that is not below this xmax, no row up to that seq can appear any more.
+-- xmax are in `partition_key`. Once a later snapshot has an xmin that is not below this xmax, no row up to that seq can appear any more. A row of the kind `dead`: a job that this claim took
+-- over and dead-lettered (0003).
 --
 -- A caller who remembers nothing (no p_turns) begins in each bucket behind the key where the last such claim stopped, and goes on within one call while all keys that it meets are
 -- blocked, for 20 passes at most. So a script that opens the queue anew for each claim comes round to every key.
@@ -96,6 +97,7 @@ begin
         v_changed := v_changed + leasehold.inbox_check(w.check_buckets, w.check_keys, c_scan, p_worker, p_known, v_dead, v_now);
       end if;
       exit when v_changed = 0;
+      return query select * from leasehold.inbox_tell_dead();
     end loop;
     exit when w.tids is not null or w.stop_keys is null;
     v_after := array(select coalesce(s.key, s.after) from unnest(w.stop_keys, v_after) with ordinality s(key, after, nth) order by s.nth);
@@ -104,7 +106,6 @@ begin
     update leasehold.inbox_turns t set hand_key = s.key from unnest(v_buckets, w.stop_keys) s(bucket, key)
     where t.partition_bucket = s.bucket and s.key is not null and t.hand_key is distinct from s.key;
   end if;
-
   if w.stop_keys is not null then
     return query select n.* from unnest(v_buckets, w.stop_keys) s(bucket, key) cross join lateral leasehold.inbox_note(null, s.bucket, s.key, null) n
       where s.key is not null order by s.bucket;
@@ -140,7 +141,7 @@ begin
     then least(w.due_ms, leasehold.inbox_next_due(v_buckets, v_now)) end, v_token, v_now, p_lease_ms, least(w.bytes, 2147483647)::int, w.is_cut);
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = v_token, attempts = j.attempts + 1
-    where j.ctid = any(v_locked) and j.status = 'pending' and j.available_at <= greatest(v_now, j.created_at)
+    where j.ctid = any(v_locked) and j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, v_now)
     returning j.id, j.seq, j.kind, case when p_bytes > 0 then j.payload end, case when p_bytes > 0 then nullif(j.headers, '{}') end, j.partition_key, j.partition_bucket, j.attempts,
       nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;
@@ -159,7 +160,7 @@ declare
 begin
   select array_agg(l.tid) into v_locked from (
     select j.ctid as tid from leasehold.inbox j
-    where j.ctid = any(p_tids) and j.status = 'pending' and j.available_at <= greatest(p_now, j.created_at) for update skip locked) l;
+    where j.ctid = any(p_tids) and j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, p_now) for update skip locked) l;
   if v_locked is null or cardinality(v_locked) = cardinality(p_tids) then return v_locked; end if;
   return (select array_agg(c.tid) from (
     select t.tid, bool_and(t.tid = any(v_locked)) over (partition by width_bucket(t.nth::int, p_run_starts) order by t.nth) as is_ours

@@ -18,6 +18,9 @@
 -- is, in a row of the kind `front`: whoever begins there next time meets every row that is in process or waiting now, lost ones too. Where there is none it tells a place a
 -- minute ago.
 --
+-- A caller who keeps positions and lacks kinds is told, in rows of the kind `end`, up to where a bucket has nothing for it: the last row that is older than a minute. It was looked at
+-- by this claim, which was not filled; so a backlog of other kinds is not walked over by every claim. What is given back or commits before that place is found from the front.
+--
 -- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_turns are of no use here.
 
 create index if not exists inbox_line on leasehold.inbox (partition_bucket, priority, available_at, seq) where in_line;
@@ -61,6 +64,7 @@ begin
     v_lost := leasehold.inbox_find_lost(p_buckets, c_look, p_worker, p_known, v_dead, v_now);
     if v_lost is not null then
       perform leasehold.inbox_recover(v_lost, v_lost, p_worker, p_known, v_dead, v_now);
+      return query select * from leasehold.inbox_tell_dead();
     end if;
     return;
   end if;
@@ -81,6 +85,7 @@ begin
     from leasehold.inbox_pick(v_buckets, v_after, v_share, p_limit, p_worker, p_known, p_kinds, v_dead, v_now) t;
     exit when w.lost is null or v_round = 2;
     perform leasehold.inbox_recover(w.lost, w.lost, p_worker, p_known, v_dead, v_now);
+    return query select * from leasehold.inbox_tell_dead();
   end loop;
   if v_share < p_limit and coalesce(cardinality(w.tids), 0) between 1 and p_limit - 1 then
     -- Goes on behind what was found, not over all the dead entries before it again.
@@ -99,6 +104,9 @@ begin
     w.crashes := (w.crashes || m.crashes)[1:p_limit];
     w.bytes := (w.bytes || m.bytes)[1:p_limit];
     w.has_retries := w.has_retries or coalesce(m.has_retries, false);
+  end if;
+  if p_kinds is not null and p_after[1] <> '' and coalesce(cardinality(w.tids), 0) < p_limit and w.has_retries is not true then
+    return query select n.* from leasehold.inbox_ends(v_buckets, v_now - c_none) e cross join lateral leasehold.inbox_note('end', e.bucket, e.at, null) n;
   end if;
   if w.tids is null then
     return query select * from leasehold.inbox_rest(0, 0, leasehold.inbox_next_due(p_buckets, v_now), null, null, null);
@@ -163,6 +171,20 @@ begin
 end
 $$;
 
+-- The last row in line of each bucket that was due before a time, as a position. Locks nothing; by inbox_line, backwards.
+create or replace function leasehold.inbox_ends(p_buckets int[], p_before timestamptz) returns table (bucket int, at text)
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+#variable_conflict use_column
+begin
+  return query select b, e.priority || ':' || (extract(epoch from e.available_at) * 1000000)::bigint || ':' || e.seq
+  from unnest(p_buckets) b cross join lateral (
+    select j.priority, j.available_at, j.seq from leasehold.inbox j
+    where j.in_line and j.partition_bucket = b and j.available_at < p_before
+    order by j.priority desc, j.available_at desc, j.seq desc limit 1) e;
+end
+$$;
+
 -- Locks (skip locked) up to p_share rows of each bucket, p_limit in all, by the index inbox_line: pending ones, and those in process that are lost:
 -- their lease ran out, their worker is marked dead, or they are the caller's own under a token it does not know.
 create or replace function leasehold.inbox_pick(p_buckets int[], p_after text[], p_share int, p_limit int, p_worker text, p_known bigint[], p_kinds text[],
@@ -175,7 +197,7 @@ begin
   return query select b, r.tid, r.id, r.attempts, r.crashes, r.bytes, r.status = 'processing'
   from unnest(p_buckets, p_after) u(b, after) cross join lateral (select string_to_array(nullif(u.after, ''), ':') as at) a cross join lateral (
     select j.ctid as tid, j.id, j.attempts, j.crashes, j.bytes, j.status from leasehold.inbox j
-    where j.in_line and j.partition_bucket = b and j.available_at <= greatest(p_now, j.created_at)
+    where j.in_line and j.partition_bucket = b and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, p_now)
       and (j.priority, j.available_at, j.seq) > (coalesce(a.at[1]::int, -2147483648),
         coalesce('epoch'::timestamptz + a.at[2]::bigint * interval '1 microsecond', '-infinity'), coalesce(a.at[3]::bigint, 0))
       and (j.status = 'pending' and (p_kinds is null or j.kind = any(p_kinds))

@@ -6,6 +6,9 @@
 -- Both lock the rows in a statement of their own and change them in the next one. That one begins with the locks held, so it sees the versions that it
 -- writes and is never evaluated again on a version that somebody else has just committed: a place would be drawn twice.
 --
+-- Between the pick and the lock another operator or a worker may have changed a row. So the statuses that the caller meant (p_statuses) are tested on the
+-- locked version. Kind and key of a row never change.
+--
 -- A batch may be sent again after a commit whose answer was lost. It leaves a receipt with its number, so that the second call changes nothing and answers as
 -- the first did: a job that has failed once more meanwhile is not redriven once more.
 --
@@ -13,11 +16,13 @@
 -- one that commits late, which it can deal with.
 
 drop function if exists leasehold.inbox_redrive(uuid[], timestamptz);
+drop function if exists leasehold.inbox_redrive(uuid[], uuid, timestamptz);
+drop function if exists leasehold.inbox_discard(uuid[], text, uuid, timestamptz);
 
 -- A person gives rows another round. A dead letter that left its line gets a new place at its end; several keep their relative order. A parked one is still at
--- the front and keeps its place. A row that waits for its backoff becomes due now. Attempts and crashes start again from 0 for dead letters. Workers that wait
+-- the front and keeps its place. A row that waits for its time gets a place at the end, one that waits for its backoff in line keeps its own; both become due now. Attempts and crashes start again from 0 for dead letters. Workers that wait
 -- for these buckets are woken.
-create or replace function leasehold.inbox_redrive(p_ids uuid[], p_receipt uuid, p_now timestamptz default null) returns int
+create or replace function leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_now timestamptz default null) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
@@ -30,24 +35,25 @@ begin
       select j.partition_key from leasehold.inbox j where j.id = any(p_ids)
       union select a.partition_key from leasehold.inbox_archive a where a.id = any(p_ids) and a.status = 'dead_letter'));
   end if;
-  perform leasehold.inbox_restore(p_ids);
+  if 'dead_letter' = any(p_statuses) then perform leasehold.inbox_restore(p_ids); end if;
   v_held := array(
     select j.id from leasehold.inbox j
-    where j.id = any(p_ids)
+    where j.id = any(p_ids) and j.status = any(p_statuses)
       and (j.status = 'dead_letter' or (j.status in ('pending', 'scheduled') and j.available_at > v_now))
     order by j.id for update);
   update leasehold.receipts r set changed = cardinality(v_held) where r.id = p_receipt;
   with placed as materialized (
     select o.id, nextval('leasehold.inbox_seq') as seq from (
-      select h.id from leasehold.inbox h where h.id = any(v_held) and h.status = 'dead_letter' and not h.in_line order by h.seq) o
+      select h.id from leasehold.inbox h where h.id = any(v_held) and not h.in_line order by h.seq) o
   )
   update leasehold.inbox j set
-    status = case when j.status = 'scheduled' then 'scheduled' else 'pending' end,
+    status = 'pending',
     seq = coalesce((select p.seq from placed p where p.id = j.id), j.seq),
-    finished_at = null, available_at = v_now,
+    finished_at = null, available_at = v_now, redriven_at = v_now,
     attempts = case when j.status = 'dead_letter' then 0 else j.attempts end,
     crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
   where j.id = any(v_held);
+  if cardinality(v_held) > 0 then perform leasehold.note_history('jobs:redriven', 'inbox', null, cardinality(v_held), null, v_now); end if;
   perform leasehold.wake_workers('inbox', array(select distinct j.partition_bucket from leasehold.inbox j where j.id = any(v_held)));
   return cardinality(v_held);
 end
@@ -74,7 +80,7 @@ $$;
 
 -- Takes rows out of the queue for good; they stay readable in the archive, where the queue keeps one. Rows in process are left alone: their worker holds them.
 -- Workers that wait for the buckets of rows that were in line are woken: what stood behind may run now.
-create or replace function leasehold.inbox_discard(p_ids uuid[], p_reason text, p_receipt uuid, p_now timestamptz default null) returns int
+create or replace function leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_now timestamptz default null) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
@@ -84,7 +90,7 @@ declare
 begin
   if v_changed is not null then return v_changed; end if;
   v_held := array(
-    select j.id from leasehold.inbox j where j.id = any(p_ids) and j.status <> 'processing' order by j.id for update);
+    select j.id from leasehold.inbox j where j.id = any(p_ids) and j.status = any(p_statuses) and j.status <> 'processing' order by j.id for update);
   v_freed := array(
     select distinct j.partition_bucket from leasehold.inbox j join leasehold.queues q on q.name = 'inbox' and q."order" = 'key'
     where j.id = any(v_held) and j.in_line);
@@ -99,6 +105,9 @@ begin
     g.attempts, g.crashes, g.max_attempts, g.priority, g.partition_bucket, 'discarded', g.kind, g.partition_key, g.claimed_by,
     g.idempotency_key, coalesce(p_reason, g.last_error), g.headers, g.errors, g.payload
   from gone g join leasehold.queues q on q.name = 'inbox' and q.retention > interval '0';
+  if cardinality(v_held) > 0 then
+    perform leasehold.note_history('jobs:discarded', 'inbox', null, cardinality(v_held), jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), v_now);
+  end if;
   perform leasehold.wake_workers('inbox', v_freed);
   return cardinality(v_held);
 end

@@ -30,11 +30,12 @@ alter table leasehold.queues add column if not exists vnodes int not null defaul
 alter table leasehold.queues add column if not exists prefer_regions text[] not null default '{}';
 alter table leasehold.queues add column if not exists exclude_regions text[] not null default '{}';
 
--- When a duty of the whole fleet was last done, so that it is done once in its interval and not once by each.
+-- When the last round of a duty of the whole fleet began, so that it is done once in its interval and not once by each; and the round that is under way, if any.
 create table if not exists leasehold.duties (
   name text primary key,
   done_at timestamptz not null
 );
+alter table leasehold.duties add column if not exists taken_by uuid;
 
 create or replace function leasehold.worker_channel(p_worker text) returns text
 language sql immutable strict parallel safe as $$ -- without settings of its own, so that the planner puts it in place
@@ -108,6 +109,7 @@ begin
          min(extract(epoch from r.free_since - v_now) * 1000 + p_grace_ms) filter (where r.status <> 'dead')
   into v_marked, v_next from written r;
   if cardinality(v_marked) > 0 then
+    perform leasehold.note_history('worker:dead', null, m, null, jsonb_build_object('rule', 'session', 'watcher', p_worker), v_now) from unnest(v_marked) m;
     perform pg_notify('leasehold_ring', 'dead');
   end if;
   return query select true, v_marked, v_next;
@@ -119,7 +121,8 @@ $$;
 create or replace function leasehold.evict_worker() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
-  update leasehold.workers set status = 'dead', left_at = null where id = old.worker_id;
+  update leasehold.workers set status = 'dead', left_at = null where id = old.worker_id and status <> 'dead';
+  if found then perform leasehold.note_history('worker:evicted', null, old.worker_id, null, null, null); end if;
   perform pg_notify('leasehold_ring', 'evicted');
   return old;
 end

@@ -47,10 +47,10 @@ begin
     select s.*, bool_and(s.is_due) over (partition by s.partition_key order by s.seq)
              and not bool_or(s.status = 'processing') over (partition by s.partition_key) as takes
     from (
-      select j.*, j.status = 'pending' and j.available_at <= greatest(v_now, j.created_at) and (p_kinds is null or j.kind = any(p_kinds)) as is_due, j.status = 'processing' and (j.lease_expires_at <= v_now
+      select j.*, j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, v_now) and (p_kinds is null or j.kind = any(p_kinds)) as is_due, j.status = 'processing' and (j.lease_expires_at <= v_now
                or exists (select 1 from leasehold.workers k where k.id = j.claimed_by and k.status = 'dead' and k.left_at is null)) as is_lost
       from unnest(p_buckets) b(bucket) cross join lateral (
-        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.kind, i.bytes, i.status, i.attempts, i.available_at, i.created_at, i.claimed_by, i.lease_expires_at
+        select i.ctid as tid, i.xmax = '0'::xid as is_free, i.partition_key, i.seq, i.kind, i.bytes, i.status, i.attempts, i.available_at, i.created_at, i.redriven_at, i.claimed_by, i.lease_expires_at
         from leasehold.inbox i
         where i.in_line and i.partition_bucket = b.bucket order by i.partition_key, i.seq limit c_rows + 1) j
       limit c_rows + 1
@@ -73,7 +73,7 @@ begin
   return next;
   return query update leasehold.inbox j set status = 'processing', claimed_by = p_worker, claimed_at = v_now,
       lease_expires_at = v_now + p_lease_ms * interval '1 ms', lease_generation = inbox_claim_woken.lease_generation, attempts = j.attempts + 1
-    where j.ctid = any(w.tids) and j.status = 'pending' and j.available_at <= greatest(v_now, j.created_at)
+    where j.ctid = any(w.tids) and j.status = 'pending' and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, v_now)
     returning j.id, j.seq, j.kind, j.payload, nullif(j.headers, '{}'), j.partition_key, j.partition_bucket, j.attempts,
       nullif(j.crashes, 0), j.max_attempts, nullif(j.priority, 0), null::float8, null::float8, null::bigint,
       date_part('epoch', nullif(j.available_at, j.created_at)) * 1000, date_part('epoch', j.created_at) * 1000, j.idempotency_key, j.last_error;

@@ -27,7 +27,7 @@ begin
   from (
     select r.tid, r.bytes from unnest(p_buckets) b(bucket) cross join lateral (
       select j.ctid as tid, j.bytes from leasehold.inbox j
-      where j.in_line and j.partition_bucket = b.bucket and j.available_at <= greatest(v_now, j.created_at) and (p_kinds is null or j.kind = any(p_kinds)) and j.status = 'pending' and j.attempts = 0
+      where j.in_line and j.partition_bucket = b.bucket and leasehold.is_due(j.available_at, j.created_at, j.redriven_at, v_now) and (p_kinds is null or j.kind = any(p_kinds)) and j.status = 'pending' and j.attempts = 0
       order by j.priority, j.available_at, j.seq limit p_limit for update skip locked) r
     limit p_limit
   ) l;

@@ -1,22 +1,22 @@
--- Housekeeping. Every statement is bounded, and one process at a time runs them (elect_housekeeper).
+-- Housekeeping. Every statement is bounded, and one process at a time runs them (take_duty); two at a time would do no harm.
 
--- name: elect_housekeeper
--- Locks: one transaction-level advisory lock, tried and never waited for.
--- row: elected boolean
-select pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.queues'::regclass), 2048) as elected;
-
--- name: find_duty
--- Locks nothing; by duties_pkey. How long ago the fleet last did it.
+-- name: take_duty
+-- Locks the duty's row, by duties_pkey. Takes the duty for a round, or goes on holding it: one row when it is the round's. Not while a round that began within the interval (0 for none) is
+-- the last one, nor while another one is under way, unless that is overdue: its process is gone. A time far ahead of the clock's is from before the clock was set back. The time is
+-- read again after the row is locked, so that of two rounds at the same moment one has it. May be sent again.
 -- nullable: now
--- row: ago_ms float8?
-select (extract(epoch from coalesce(:now::timestamptz, clock_timestamp()) - d.done_at) * 1000)::float8 as ago_ms
-from (select 1) one left join leasehold.duties d on d.name = :name::text;
+-- row: name text
+insert into leasehold.duties as d (name, done_at, taken_by) values (:name::text, coalesce(:now::timestamptz, clock_timestamp()), :round::uuid)
+on conflict (name) do update set done_at = excluded.done_at, taken_by = excluded.taken_by
+where d.taken_by = excluded.taken_by
+   or d.done_at > coalesce(:now::timestamptz, clock_timestamp()) + :overdue_ms::float8 * interval '1 ms'
+   or d.done_at <= coalesce(:now::timestamptz, clock_timestamp()) - :overdue_ms::float8 * interval '1 ms' and d.taken_by is not null
+   or (:within_ms::float8 = 0 or d.done_at <= coalesce(:now::timestamptz, clock_timestamp()) - :within_ms::float8 * interval '1 ms') and d.taken_by is null
+returning d.name;
 
--- name: record_duty
--- Locks the duty's row, by duties_pkey.
--- nullable: now
-insert into leasehold.duties (name, done_at) values (:name::text, coalesce(:now::timestamptz, clock_timestamp()))
-on conflict (name) do update set done_at = excluded.done_at;
+-- name: end_duty
+-- Locks the duty's row, by duties_pkey, if the round still has it.
+update leasehold.duties set taken_by = null where name = :name::text and taken_by = :round::uuid;
 
 -- name: mark_stale_workers
 -- Locks the rows of workers that have not been seen for their TTL, in the order of their ids.
@@ -27,7 +27,10 @@ with stale as materialized (
   where w.status <> 'dead' and w.last_seen_at + w.ttl < coalesce(:now::timestamptz, now())
   order by w.id limit 1000 for update skip locked
 ), marked as (
-  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
+  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id, w.last_seen_at
+), noted as (
+  insert into leasehold.history (at, kind, worker_id, detail)
+  select coalesce(:now::timestamptz, clock_timestamp()), 'worker:dead', m.id, jsonb_build_object('rule', 'ttl', 'last_seen_at', m.last_seen_at) from marked m
 ), told as materialized (
   select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
@@ -134,12 +137,6 @@ select count(*) as removed from gone;
 -- row: made int
 select leasehold.make_archive_days('inbox', :days::int, :now::timestamptz) as made;
 
--- name: cut_archive_rest
--- Locks: one step a call, each an instant of access exclusive on the rest (200 ms lock timeout inside), or a look through it under share update exclusive.
--- nullable: now
--- row: step text
-select leasehold.cut_archive_rest('inbox', :days::int, :now::timestamptz) as step;
-
 -- name: drop_archive_days
 -- Locks: the archive's parent for an instant (200 ms lock timeout inside). One day a call.
 -- nullable: now
@@ -147,16 +144,15 @@ select leasehold.cut_archive_rest('inbox', :days::int, :now::timestamptz) as ste
 select leasehold.drop_archive_days('inbox', :now::timestamptz) as dropped;
 
 -- name: count_stray_archived
--- Locks nothing: rows that went to the rest because their day was missing, whether today's is still missing, and whether cut_archive_rest has more to do.
+-- Locks nothing: rows that went to the rest because their day was missing, and whether today's is still missing.
 -- nullable: now
--- row: strays bigint, lacks_today boolean, is_cut boolean
+-- row: strays bigint, lacks_today boolean
 select (select count(*) from (select 1 from leasehold.inbox_archive_rest limit :limit::int) s) as strays,
-       to_regclass('leasehold.inbox' || to_char(coalesce(:now::timestamptz, now()) at time zone 'UTC', '"_a"YYYYMMDD')) is null as lacks_today,
-       exists (select 1 from pg_constraint c where c.conrelid = 'leasehold.inbox_archive_rest'::regclass and c.conname like 'cut\_%') as is_cut;
+       to_regclass('leasehold.inbox' || to_char(coalesce(:now::timestamptz, now()) at time zone 'UTC', '"_a"YYYYMMDD')) is null as lacks_today;
 
 -- name: take_sample
 -- Locks the row it inserts and those it deletes: samples older than the limit given, by samples_pkey. Reads the hot table, or of a large one as many of its pages,
--- picked at random, as bytes are given: then counts are estimates, `share` tells of what part, and the oldest is not known.
+-- picked at random, as bytes are given: then counts are estimates, `share` tells of what part, and the oldest is not known. `recent` is what the workers said of their last minutes.
 -- nullable: now
 with t as (
   select coalesce(:now::timestamptz, now()) as now
@@ -177,5 +173,11 @@ with t as (
 insert into leasehold.samples (queue, taken_at, counts)
 select 'inbox', t.now, jsonb_build_object('scheduled', round(s.scheduled / p.share), 'pending', round(s.pending / p.share),
   'processing', round(s.processing / p.share), 'dead_letter', round(s.dead_letter / p.share), 'due', round(s.due / p.share),
-  'retrying', round(s.retrying / p.share), 'expired', round(s.expired / p.share), 'oldest_due_at', case when p.share = 1 then s.oldest_due_at end, 'share', p.share)
+  'retrying', round(s.retrying / p.share), 'expired', round(s.expired / p.share), 'oldest_due_at', case when p.share = 1 then s.oldest_due_at end, 'share', p.share) || :recent::jsonb
 from t, pages p, seen s on conflict do nothing;
+
+-- name: trim_history
+-- Locks the entries it deletes, oldest first, by history_pkey. See migration 0016.
+-- nullable: now
+-- row: removed bigint
+select leasehold.trim_history(:now::timestamptz) as removed;

@@ -14,14 +14,18 @@ with registered as (
   on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
     started_at = case when :is_new::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
     starts = w.starts + case when w.incarnation is distinct from excluded.incarnation then 1 else 0 end,
-    first_token = case when not :is_new::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, kinds = excluded.kinds,
+    first_token = case when not :is_new::boolean then w.first_token end, drain_asked_at = case when not :is_new::boolean then w.drain_asked_at end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, kinds = excluded.kinds,
     failing = leasehold.failing_since(w.failing, excluded.failing, excluded.last_seen_at), has_session = excluded.has_session,
     metadata = excluded.metadata, incarnation = excluded.incarnation,
     alive_since = case when :is_new::boolean or w.status = 'dead' then excluded.last_seen_at else w.alive_since end,
     lost_at = case when w.left_at is null and (w.status = 'dead' or w.incarnation is distinct from excluded.incarnation) then excluded.last_seen_at else w.lost_at end,
     predecessors = leasehold.predecessors_of(w, excluded.incarnation, excluded.has_session, :grace_ms::float8, excluded.last_seen_at)
     where :is_new::boolean or w.incarnation = excluded.incarnation
-  returning w.id, w.generation
+  returning w.id, w.generation, w.starts, w.last_seen_at, w.hostname, w.pid
+), noted as (
+  insert into leasehold.history (at, kind, worker_id, detail)
+  select r.last_seen_at, 'worker:joined', r.id,
+         jsonb_build_object('why', :why::text, 'generation', r.generation, 'starts', r.starts, 'hostname', r.hostname, 'pid', r.pid) from registered r
 ), told as materialized (
   select pg_notify('leasehold_ring', 'joined') from registered
 )
@@ -32,7 +36,7 @@ select r.generation from registered r cross join told;
 -- was says why not. Carries the queues too, so that a change that could not be told heals. A session is only ever taken back here, so that a beat which comes late can't
 -- say that there is one when it broke long ago. A beat proves life, so the grace of a session lock that was found free begins again; is_free tells that it was.
 -- nullable: now
--- row: accepted boolean, incarnation text?, is_free boolean
+-- row: accepted boolean, incarnation text?, is_free boolean, is_drain_asked boolean
 with beaten as (
   update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = w.has_session and :has_session::boolean,
     free_since = case when :has_session::boolean and w.free_since is not null then greatest(w.free_since, coalesce(:now::timestamptz, clock_timestamp())) end, queues = :queues::text[], kinds = :kinds::jsonb, status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
@@ -40,7 +44,7 @@ with beaten as (
   where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
   returning w.id
 )
-select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free
+select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free, w.drain_asked_at is not null as is_drain_asked
 from (select 1) one left join leasehold.workers w on w.id = :id::text;
 
 -- name: change_worker_queues
@@ -65,8 +69,12 @@ select exists (select 1 from told) as accepted;
 with gone as (
   update leasehold.workers w set status = 'dead', wake_wish = null, has_session = false, queues = '{}',
     left_at = case when :is_clean::boolean then coalesce(:now::timestamptz, clock_timestamp()) end
-  where w.id = :id::text and w.generation = :generation::bigint
-  returning w.id
+  where w.id = :id::text and w.generation = :generation::bigint and (w.status <> 'dead' or w.left_at is null)
+  returning w.id, w.left_at
+), noted as (
+  insert into leasehold.history (at, kind, worker_id, detail)
+  select coalesce(:now::timestamptz, clock_timestamp()), case when g.left_at is null then 'worker:dead' else 'worker:left' end, g.id,
+         case when g.left_at is null then '{"rule": "stopped"}'::jsonb else '{}' end from gone g
 ), told as materialized (
   select pg_notify('leasehold_ring', 'left') from gone
 )
@@ -83,7 +91,10 @@ with t as materialized (
   select w.id from leasehold.workers w cross join t where w.status <> 'dead' and w.last_seen_at + w.ttl <= t.now
   order by w.id for update of w skip locked
 ), marked as (
-  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
+  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id, w.last_seen_at
+), noted as (
+  insert into leasehold.history (at, kind, worker_id, detail)
+  select t.now, 'worker:dead', m.id, jsonb_build_object('rule', 'ttl', 'last_seen_at', m.last_seen_at) from marked m cross join t
 ), told as materialized (
   select pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
@@ -146,6 +157,19 @@ select w.id, w.hostname, w.pid, w.region, w.status, w.started_at, w.last_seen_at
        (extract(epoch from w.last_seen_at + w.ttl - coalesce(:now::timestamptz, clock_timestamp())) * 1000)::float8 as expires_in_ms,
        w.generation, w.queues, w.kinds, w.failing, w.has_session, w.free_since, w.left_at, w.metadata
 from leasehold.workers w order by w.id;
+
+-- name: ask_to_drain
+-- Locks the worker's row, by workers_pkey. Its next beat reads it. A second request changes nothing and is no error.
+-- nullable: now
+-- row: id text
+with asked as (
+  update leasehold.workers w set drain_asked_at = coalesce(w.drain_asked_at, :now::timestamptz, clock_timestamp())
+  where w.id = :id::text and w.status <> 'dead'
+  returning w.id
+), noted as materialized (
+  select leasehold.note_history('worker:drain_asked', null, a.id, null, null, :now::timestamptz) from asked a
+)
+select a.id from asked a cross join (select count(*) from noted) n;
 
 -- name: evict_worker
 -- Locks the worker's row, by workers_pkey, in the trigger of migration 0010.

@@ -1,5 +1,8 @@
 import type pg from "pg";
-import { isConnectionLost, isReadOnly } from "./driver-errors.js";
+import { isConnectionLost, isUnfit } from "./driver-errors.js";
+import { endingCommand } from "./ended-transaction.js";
+import { isLastingChange } from "./lasting-change.js";
+import { rowParsers } from "./row-parsers.js";
 
 /** A statement with a time limit, which is counted in the client: it holds also when the server is frozen or the network swallows the answer. */
 export interface LimitedQuery {
@@ -9,11 +12,14 @@ export interface LimitedQuery {
   readonly query_timeout: number;
 }
 
-/** A connection of the pool, from checkout to release. One that broke, or that leads to a read-only server, is thrown away. */
+/**
+ * A connection of the pool, from checkout to release. One that broke, that leads to a read-only server, or whose settings a user's transaction has changed for good, is thrown away.
+ */
 export class Checkout {
   readonly #client: pg.PoolClient;
   #isLost = false;
-  #isReadOnly = false;
+  #isUnfit = false;
+  #endedBy: string | null = null;
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
@@ -30,15 +36,20 @@ export class Checkout {
     return this.#isLost;
   }
 
+  /** The command by which a user's statement has ended the transaction on it. One that failed after a COMMIT in the same text has no answers; then only the state tells. */
+  get endedBy(): string | null {
+    return this.#endedBy ?? (this.#isIdle ? "COMMIT or ROLLBACK" : null);
+  }
+
   async ask<R extends pg.QueryResultRow>(query: LimitedQuery): Promise<pg.QueryResult<R>> {
     try {
-      return await this.#client.query<R>(query);
+      return await this.#client.query<R>({ ...query, types: rowParsers });
     } catch (error) {
       throw this.#noted(error, query.query_timeout);
     }
   }
 
-  /** A statement as its text, or as an object of the driver's. Without a limit that of the pool counts, if it has one. */
+  /** A user's statement as its text, or as an object of the driver's. Without a limit that of the pool counts, if it has one. */
   async askText(
     text: string | pg.QueryConfig,
     values: unknown[] | undefined,
@@ -47,22 +58,32 @@ export class Checkout {
     const isText = typeof text === "string";
     const isOwnKind = !isText && "submit" in text; // A cursor or stream, which has no limit.
     try {
-      if (limitMs === null || isOwnKind) return await this.#client.query(text, values);
-      const limited = { ...(isText ? { text } : text), query_timeout: limitMs };
-      return await this.#client.query(limited, values);
+      const isLimited = limitMs !== null && !isOwnKind;
+      const limited = isLimited ? { ...(isText ? { text } : text), query_timeout: limitMs } : text;
+      const answer = await this.#client.query(limited, values);
+      const sent = isText ? text : text.text;
+      this.#endedBy ??= endingCommand(answer, sent, this.#isIdle);
+      if (!isOwnKind) this.#isUnfit ||= isLastingChange(sent, answer);
+      return answer;
     } catch (error) {
       throw this.#noted(error, limitMs);
     }
   }
 
+  /** True when the driver says that the connection is in no transaction; older versions of it do not say. */
+  get #isIdle(): boolean {
+    const { getTransactionStatus } = this.#client as { getTransactionStatus?: () => string | null };
+    return getTransactionStatus?.call(this.#client) === "I";
+  }
+
   release(): void {
-    this.#client.release(this.#isLost || this.#isReadOnly);
+    this.#client.release(this.#isLost || this.#isUnfit);
     this.#client.off("error", ignore);
   }
 
   #noted(error: unknown, limitMs: number | null): unknown {
     this.#isLost ||= isConnectionLost(error);
-    this.#isReadOnly ||= isReadOnly(error);
+    this.#isUnfit ||= isUnfit(error);
     if (!(error instanceof Error) || error.message !== "Query read timeout") return error;
     const limit = limitMs === null ? "the query_timeout of the pool" : `${limitMs} ms`;
     return new Error(`it took longer than ${limit}`, { cause: error });

@@ -3,6 +3,7 @@ import {
   DatabaseRefusedError,
   DatabaseUnavailableError,
   type LeaseholdError,
+  ReadOnlyServerError,
 } from "../errors.js";
 
 /** Turns what the driver throws into one of our errors. `wasSent` is false when no statement can have reached the server. */
@@ -12,6 +13,7 @@ export function fromDriver(error: unknown, statement: string, wasSent: boolean):
   if (sqlState === null) return new DatabaseUnavailableError(statement, wasSent, options);
   if (isConnectionState(sqlState))
     return new DatabaseUnavailableError(statement, wasSent && sqlState !== "53300", options);
+  if (sqlState === "25006") return new ReadOnlyServerError(statement, messageOf(error), options);
   return new DatabaseRefusedError(statement, sqlState, messageOf(error), options);
 }
 
@@ -53,9 +55,11 @@ export function isConnectionLost(error: unknown): boolean {
   return sqlState === null || isConnectionState(sqlState);
 }
 
-/** The server at the other end was demoted, or is a standby: another connection may lead to the primary. */
-export function isReadOnly(error: unknown): boolean {
-  return sqlStateOf(error) === "25006";
+/**
+ * Another connection may do better: this one leads to a server that was demoted or is a standby, or somebody has given it another isolation level than the claim needs.
+ */
+export function isUnfit(error: unknown): boolean {
+  return ["25006", "25001"].includes(sqlStateOf(error) ?? "");
 }
 
 /** A prepared statement that the connection does not have, has twice, or has with an outdated result: a pooler, or a migration. */

@@ -1,9 +1,10 @@
 import pg from "pg";
 import type { Query } from "../seams/database.js";
 import type { Session, SessionListener, Sessions } from "../seams/session.js";
-import { fromConnecting, fromDriver, isReadOnly } from "./driver-errors.js";
+import { fromConnecting, fromDriver, isUnfit } from "./driver-errors.js";
 import { dropConnection } from "./drop-connection.js";
 import { placeOf } from "./pool-options.js";
+import { asksForText, rowParsers } from "./row-parsers.js";
 
 export interface SessionSettings {
   readonly config: pg.ClientConfig;
@@ -26,6 +27,7 @@ async function open(settings: SessionSettings, listener: SessionListener): Promi
     keepAliveInitialDelayMillis: settings.keepAliveMs,
     application_name: "leasehold session",
   });
+  asksForText(client);
   let isOver = true; // Until it is connected, connect() tells what is wrong.
   const lose = (reason: string): void => {
     if (isOver) return;
@@ -46,12 +48,12 @@ async function open(settings: SessionSettings, listener: SessionListener): Promi
   const send = async <R>(name: string, text: string, values: unknown[]): Promise<readonly R[]> => {
     try {
       // With each query, where no connection string can undo it.
-      const limited = { text, values, query_timeout: settings.sessionTimeoutMs };
+      const limited = { text, values, query_timeout: settings.sessionTimeoutMs, types: rowParsers };
       return (await client.query(limited)).rows as R[];
     } catch (error) {
       const ours = fromDriver(error, name, true);
       // Also when no answer came in time: a connection that swallows one answer may have swallowed notifications too.
-      if (ours.code === "LH_DATABASE_UNAVAILABLE" || isReadOnly(error)) lose(String(error));
+      if (ours.code === "LH_DATABASE_UNAVAILABLE" || isUnfit(error)) lose(String(error));
       throw ours;
     }
   };

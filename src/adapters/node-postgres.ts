@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { ClosedError, DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
+import { ClosedError, DatabaseRefusedError, DatabaseUnavailableError, InvalidTxError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Database, OwnTx, Query } from "../seams/database.js";
 import { defaults } from "../settings.js";
@@ -13,10 +13,8 @@ import {
 } from "./driver-errors.js";
 import { OwnPool } from "./own-pool.js";
 import { Permits } from "./permits.js";
-import { placeOf } from "./pool-options.js";
+import { isPoolEnded, placeOf } from "./pool-options.js";
 import { surviveLosses } from "./survive-losses.js";
-
-export type PostgresPool = pg.Pool;
 
 export interface DriverSettings {
   readonly connectTimeoutMs: number;
@@ -26,7 +24,11 @@ export interface DriverSettings {
   readonly transactionStatementTimeoutMs: number | null;
   /** How much longer the server's answer to that may take. */
   readonly transactionAnswerGraceMs: number;
+  /** How long a connection in use may take to be given back when we close, and then to end. */
+  readonly closeBusyMs: number;
   readonly closeWaitMs: number;
+  /** Transactions are read-only, and the server ends a statement shortly before statementTimeoutMs, so that it answers and the connection is kept. */
+  readonly isReadOnly?: boolean;
 }
 
 /**
@@ -46,7 +48,9 @@ export class NodePostgres implements Database {
   /** True where the server's default isolation level is not read committed: then every call opens its own transaction. */
   needsExplicitIsolation = false;
 
-  constructor(pool: pg.Pool, settings: DriverSettings, events: Events) {
+  /** A pool that the caller has checked. */
+  constructor(given: object, settings: DriverSettings, events: Events) {
+    const pool = given as pg.Pool;
     this.#pool = pool;
     this.#settings = settings;
     this.#events = events;
@@ -55,6 +59,11 @@ export class NodePostgres implements Database {
     this.#stopListening = surviveLosses(pool, ({ message }) =>
       events.emit("connection:lost", { reason: message }),
     );
+  }
+
+  poolCounts(): { readonly total: number; readonly idle: number; readonly waiting: number } {
+    const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#pool;
+    return { total: totalCount, idle: idleCount, waiting: waitingCount };
   }
 
   /** Finds out whether a pooler stands in between: then another process answers than the one that was announced. */
@@ -91,6 +100,7 @@ export class NodePostgres implements Database {
       let result: T;
       try {
         result = await work(this.#txOn(held, whose));
+        checkNotEnded(held);
       } catch (error) {
         await this.#rollBack(held);
         throw error;
@@ -107,19 +117,29 @@ export class NodePostgres implements Database {
     const raise = (error: unknown, statement: string): never => {
       throw whose === "ours" || isConnectionLost(error) ? fromTransaction(error, statement) : error;
     };
-    const limitMs = this.#limitMsOf(whose);
+    const ask =
+      whose === "ours"
+        ? (text: string, values: unknown[] = []) => held.ask({ ...this.#limited(text), values })
+        : (text: string, values?: unknown[]) => held.askText(text, values, this.#usersLimitMs);
     return {
-      query: (text, values) =>
-        held.askText(text, values, limitMs).catch((error) => raise(error, "a statement of the transaction")),
-      run: <R>(query: Query<R>) =>
-        this.#sendWithin<R>(held, query).catch((error) => raise(error, query.name)),
+      query: async (text, values) => {
+        checkNotEnded(held);
+        const answer = await ask(text, values).catch((error) =>
+          raise(error, "a statement of the transaction"),
+        );
+        checkNotEnded(held);
+        return answer;
+      },
+      run: async <R>(query: Query<R>) => {
+        checkNotEnded(held);
+        return await this.#sendWithin<R>(held, query).catch((error) => raise(error, query.name));
+      },
     };
   }
 
-  /** How long the client waits for a statement that is given as text. */
-  #limitMsOf(whose: "ours" | "theirs"): number | null {
-    const { statementTimeoutMs, transactionStatementTimeoutMs, transactionAnswerGraceMs } = this.#settings;
-    if (whose === "ours") return statementTimeoutMs;
+  /** How long the client waits for a statement of a user. */
+  get #usersLimitMs(): number | null {
+    const { transactionStatementTimeoutMs, transactionAnswerGraceMs } = this.#settings;
     return transactionStatementTimeoutMs === null
       ? null
       : transactionStatementTimeoutMs + transactionAnswerGraceMs;
@@ -129,7 +149,8 @@ export class NodePostgres implements Database {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (this.#pool instanceof OwnPool) await this.#pool.close(this.#settings.closeWaitMs);
+    const { closeBusyMs, closeWaitMs } = this.#settings;
+    if (this.#pool instanceof OwnPool) await this.#pool.close(closeBusyMs, closeWaitMs);
     else this.#stopListening();
   }
 
@@ -155,6 +176,10 @@ export class NodePostgres implements Database {
     try {
       return await this.#connect();
     } catch (error) {
+      if (isPoolEnded(error)) {
+        const what = "The pool given to connect() was ended before lh.close(), so it";
+        throw new ClosedError(what, { cause: error });
+      }
       throw fromConnecting(error, statement, () => placeOf(this.#pool.options));
     }
   }
@@ -209,12 +234,16 @@ export class NodePostgres implements Database {
 
   /** A process that is frozen in the middle must not keep its locks and its snapshot for good. */
   async #begin(held: Checkout, whose: "ours" | "theirs"): Promise<void> {
-    const { transactionStatementTimeoutMs: limitMs } = this.#settings;
+    const { transactionStatementTimeoutMs, isReadOnly = false, statementTimeoutMs } = this.#settings;
+    const limitMs = isReadOnly
+      ? Math.max(1, statementTimeoutMs - defaults.replicaAnswerGraceMs)
+      : transactionStatementTimeoutMs;
     const parts = [
-      "begin isolation level read committed",
+      `begin isolation level read committed${isReadOnly ? " read only" : ""}`,
       `set local idle_in_transaction_session_timeout = ${defaults.transactionIdleMs}`,
     ];
-    if (whose === "theirs" && limitMs !== null) parts.push(`set local statement_timeout = ${limitMs}`);
+    if ((isReadOnly || whose === "theirs") && limitMs !== null)
+      parts.push(`set local statement_timeout = ${limitMs}`);
     try {
       await held.ask(this.#limited(parts.join("; ")));
     } catch (error) {
@@ -241,4 +270,12 @@ export class NodePostgres implements Database {
     if (held.isLost) return;
     await held.ask(this.#limited("rollback")).catch(() => {}); // It is lost now.
   }
+}
+
+/** What runs after that is not in the transaction any more, and its commit would say nothing of it. */
+function checkNotEnded(held: Checkout): void {
+  if (held.endedBy === null) return;
+  throw new InvalidTxError(
+    `a statement of yours has ended the transaction (${held.endedBy}), which the library does; throw an error to roll back`,
+  );
 }

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { dropConnection } from "./drop-connection.js";
+import { asksForText } from "./row-parsers.js";
 
 export interface PoolOptions {
   readonly url: string;
@@ -33,6 +34,7 @@ export class OwnPool extends pg.Pool {
       Client: class extends pg.Client {
         constructor(config?: pg.ClientConfig) {
           super(config);
+          asksForText(this);
           open.add(this);
           connecting.add(this);
           this.once("connect", () => connecting.delete(this));
@@ -44,19 +46,19 @@ export class OwnPool extends pg.Pool {
     this.#connecting = connecting;
   }
 
-  /** Resolves when every connection is closed. One that is not within the limit is dropped, and one that is being made at once. */
-  async close(limitMs: number): Promise<void> {
+  /**
+   * Resolves when every connection is closed. One that is in use has `busyMs` to be given back, and then `waitMs` to end; what has not ended by then is dropped. One that is being made is dropped at once.
+   */
+  async close(busyMs: number, waitMs: number): Promise<void> {
     for (const client of this.#connecting) dropConnection(client);
-    await this.end();
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, limitMs);
+    if (!(await within(busyMs, this.end()))) this.drop();
+    const gone = new Promise<void>((resolve) => {
       this.#onEnd = () => {
-        if (this.#open.size > 0) return;
-        clearTimeout(timer);
-        resolve();
+        if (this.#open.size === 0) resolve();
       };
-      this.#onEnd();
     });
+    this.#onEnd();
+    await within(waitMs, gone);
     this.drop();
   }
 
@@ -64,4 +66,12 @@ export class OwnPool extends pg.Pool {
   drop(): void {
     for (const client of this.#open) dropConnection(client);
   }
+}
+
+/** False when it was not over in time. */
+function within(limitMs: number, work: Promise<void>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(false), limitMs);
+    work.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
+  });
 }

@@ -37,3 +37,8 @@ export function placeOf(options: pg.ClientConfig | undefined): string {
     return "the pool";
   }
 }
+
+/** A pool of the user's that was ended: no later try finds it open again. */
+export function isPoolEnded(error: unknown): boolean {
+  return error instanceof Error && /pool after calling end/.test(error.message);
+}

@@ -5,13 +5,15 @@ import { type Names, withNames } from "./names.js";
 export type Binder = <P, R>(statement: Statement<P, R>, parameters: P) => Query<R>;
 
 export function binder(names: Names): Binder {
-  const bound = new Map<string, { readonly name: string; readonly text: string }>();
+  const bound = new Map<string, Pick<Query<unknown>, "name" | "text" | "place">>();
+  const places = { schema: { schema: names.schema, queue: null }, queue: names };
   return (statement, parameters) => {
     let query = bound.get(statement.name);
     if (query === undefined) {
       // The text is in the name: behind a pooler, two versions of the library may share a server connection.
       const text = withNames(statement.text, names);
-      query = { name: `lh_${statement.name}_${shortHash(text)}`, text };
+      const place = /\binbox/.test(statement.text) ? places.queue : places.schema;
+      query = { name: `lh_${statement.name}_${shortHash(text)}`, text, place };
       bound.set(statement.name, query);
     }
     return { ...query, values: statement.parameters.map((name) => sqlValue(parameters[name])) };

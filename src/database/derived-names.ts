@@ -8,7 +8,7 @@ const schemaNames: ReadonlySet<string> = new Set([
   ...created.schema.functions,
 ]);
 /** Days of the archive, and what PostgreSQL names by itself: primary keys, and indexes of partitions. */
-const otherEndings = /_(a\d{8}|pkey|idx)$/;
+const otherEndings = /_(a\d{8}|pkey|idx\d*)$/;
 
 /** Every name that a queue needs for its parts, except for the days of its archive. */
 export function derivedNames(queue: string): { readonly relations: string[]; readonly functions: string[] } {

@@ -4,11 +4,14 @@ import type { Clock } from "../seams/clock.js";
 import type { Tx } from "../seams/database.js";
 import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
-import { binder, shortHash } from "./bind.js";
+import { binder } from "./bind.js";
 import { withClosedFunctions } from "./closed-functions.js";
+import { isDenied, notTheOwner } from "./denied.js";
 import { grantAgain } from "./grant-again.js";
 import { lockTables } from "./lock-tables.js";
 import type { Library, Migration } from "./migration.js";
+import { checksumOf, fileName, grantsId, grantsOf } from "./migration-files.js";
+import { concerns, firstMissing, type QueueShape } from "./missing-migrations.js";
 import { defaultNames, type Names, withNames } from "./names.js";
 import { runOn } from "./run-on.js";
 import {
@@ -19,12 +22,6 @@ import {
   recordVersion,
 } from "./statements.generated.js";
 import { checkMayChange, checkMayWork, libraryOf, type VersionSeams } from "./version.js";
-
-export interface QueueShape {
-  readonly name: string;
-  readonly order: "key" | "none";
-  readonly buckets: number;
-}
 
 export interface MigrateSeams extends VersionSeams {
   readonly clock: Clock;
@@ -53,12 +50,13 @@ export async function migrate(seams: MigrateSeams, schema: string): Promise<numb
       applyNext(tx, library, { names, limitMs }),
     );
     if (next === null) return applied;
+    if (next.id === grantsId) continue;
     applied += 1;
     seams.events.emit("migration:applied", next);
   }
 }
 
-/** Applies all migrations of one queue that is being created, on the caller's transaction. */
+/** Applies all migrations of one queue that is being created, with its grants, on the caller's transaction. */
 export async function migrateQueue(
   tx: Tx,
   library: Library,
@@ -68,10 +66,10 @@ export async function migrateQueue(
   const names = { schema, queue: queue.name };
   await withClosedFunctions(tx, names, async () => {
     for (const migration of library.migrations) {
-      if (concerns(migration, queue))
-        await apply(tx, { migration, revision: library.revision }, names, queue);
+      if (concerns(migration, queue)) await apply(tx, library, migration, { names, queue });
     }
   });
+  await giveRights(tx, library, "queue", { names, queue });
 }
 
 /** Runs work in a transaction that holds the migration lock; tries again while locks can't be had. */
@@ -96,6 +94,7 @@ export async function step<T>(
       }, "ours");
     } catch (error) {
       if (!isCurable(error) || tries >= defaults.migrateTriesMax) {
+        if (isDenied(error)) throw notTheOwner(names.schema, what, error);
         if (error instanceof LeaseholdError && !isCurable(error)) throw error;
         throw new MigrationError(`${what}: ${error instanceof Error ? error.message : error}`, {
           cause: error,
@@ -160,61 +159,43 @@ async function applyNext(
 ): Promise<{ id: number; name: string; queue: string } | null> {
   const bind = binder(names);
   const done = await runOn(tx, bind(listMigrations, {}));
-  const hasQueues = done.some((row) => row.queue === "" && row.id === 1);
-  const queues = hasQueues ? ((await runOn(tx, bind(listQueues, {}))) as readonly QueueShape[]) : [];
-  const missing = firstMissing(library, done, queues);
-  if (missing === null) return null;
-  const { migration, queue } = missing;
+  // The statement that lists queues may need columns that only the schema's own files add.
+  const ofSchema = firstMissing(library, done, []);
+  const queues = ofSchema === null ? ((await runOn(tx, bind(listQueues, {}))) as readonly QueueShape[]) : [];
+  const first = ofSchema ?? firstMissing(library, done, queues);
+  if (first === null) return null;
+  const { migration, queue } = first;
   const own = { schema: names.schema, queue: queue?.name ?? names.queue };
+  const place = { names: own, queue };
+  const applied = { id: migration.id, name: migration.name, queue: queue?.name ?? "" };
+  if (migration.id === grantsId) {
+    await giveRights(tx, library, migration.scope, place);
+    return applied;
+  }
   await withClosedFunctions(tx, own, async () => {
     await lockTables(tx, migration.sql, own, limitMs);
-    await apply(tx, { migration, revision: library.revision }, own, queue);
+    await apply(tx, library, migration, place);
   });
-  const now = [...done, { id: migration.id, queue: queue?.name ?? "", checksum: shortHash(migration.sql) }];
-  const isComplete = firstMissing(library, now, queue === null ? [] : [queue]) === null;
-  if (isComplete) await grantAgain(tx, own, migration.scope);
-  return { id: migration.id, name: migration.name, queue: queue?.name ?? "" };
+  const now = [...done, { ...applied, checksum: checksumOf(library, migration) }];
+  const next = firstMissing(library, now, queue === null ? [] : [queue]);
+  // With the last file of its scope, so that nobody meets a new function without the right to call it.
+  if (next === null || next.migration.id === grantsId) await giveRights(tx, library, migration.scope, place);
+  return applied;
 }
 
-interface AppliedMigration {
-  readonly id: number;
-  readonly queue: string;
-  readonly checksum: string;
+/** Whose files run: the schema's, or those of a queue. */
+interface Place {
+  readonly names: Names;
+  readonly queue: QueueShape | null;
 }
 
-/**
- * Schema migrations come first, then those of each queue, in the order of their numbers. A file whose text has changed since it ran
- * runs again: each may be run any number of times. Only a library that is not older than the schema comes here.
- */
-function firstMissing(
-  { migrations }: Library,
-  done: readonly AppliedMigration[],
-  queues: readonly QueueShape[],
-): { migration: Migration; queue: QueueShape | null } | null {
-  const applied = new Map(done.map((row) => [`${row.queue}#${row.id}`, row.checksum]));
-  const isMissing = (migration: Migration, queue: string) =>
-    applied.get(`${queue}#${migration.id}`) !== shortHash(migration.sql);
-  for (const migration of migrations) {
-    if (migration.scope === "schema" && isMissing(migration, "")) return { migration, queue: null };
-  }
-  for (const migration of migrations) {
-    for (const queue of queues) {
-      if (concerns(migration, queue) && isMissing(migration, queue.name)) return { migration, queue };
-    }
-  }
-  return null;
+async function giveRights(tx: Tx, library: Library, scope: Migration["scope"], place: Place): Promise<void> {
+  await grantAgain(tx, library, place.names, scope);
+  await record(tx, library, grantsOf(library, scope), place);
 }
 
-function concerns(migration: Migration, queue: QueueShape): boolean {
-  return migration.scope === "queue" && (migration.order === null || migration.order === queue.order);
-}
-
-async function apply(
-  tx: Tx,
-  { migration, revision }: { readonly migration: Migration; readonly revision: number },
-  names: Names,
-  queue: QueueShape | null,
-): Promise<void> {
+async function apply(tx: Tx, library: Library, migration: Migration, place: Place): Promise<void> {
+  const { names, queue } = place;
   const sql = withNames(migration.sql, names).replaceAll(
     "360 /* buckets */",
     String(queue?.buckets ?? defaults.buckets),
@@ -227,16 +208,16 @@ async function apply(
       cause: error,
     });
   }
-  const record = binder(names)(recordMigration, {
-    id: migration.id,
-    queue: queue?.name ?? "",
-    name: migration.name,
-    checksum: shortHash(migration.sql),
-    revision,
-  });
-  await runOn(tx, record);
+  await record(tx, library, migration, place);
 }
 
-function fileName(migration: Migration): string {
-  return `${String(migration.id).padStart(4, "0")}_${migration.name}`;
+async function record(tx: Tx, library: Library, migration: Migration, place: Place): Promise<void> {
+  const query = binder(place.names)(recordMigration, {
+    id: migration.id,
+    queue: place.queue?.name ?? "",
+    name: migration.name,
+    checksum: checksumOf(library, migration),
+    revision: library.revision,
+  });
+  await runOn(tx, query);
 }

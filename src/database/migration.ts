@@ -26,4 +26,6 @@ export interface Library {
   /** The lowest revision of a library that may work on a schema of this one. */
   readonly oldest: number;
   readonly migrations: readonly Migration[];
+  /** The rights of the roles on the schema and on one queue: the files of sql/grants. */
+  readonly grants: { readonly [scope in Migration["scope"]]: string };
 }

@@ -42,6 +42,9 @@ export function checkQueueName(name: unknown): string {
       "the name is reserved for a table, index or function of the library",
     );
   }
+  // Records of queues are plain objects, which have these.
+  if (checked in Object.prototype)
+    throw new InvalidNameError("queue", name, "every object of JavaScript has it");
   return checked;
 }
 

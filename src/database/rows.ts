@@ -13,6 +13,7 @@ export function toJobRecord(row: JobRow, queue: string): JobRecord {
     queue,
     kind: row.kind,
     payload: row.payload,
+    payloadOmitted: row.payload_omitted,
     headers: row.headers as Record<string, unknown>,
     partitionKey: row.partition_key,
     bucket: row.partition_bucket,

@@ -19,9 +19,9 @@ export const auditRows: Statement<
   select case when s.is_called then s.last_value else s.last_value - 1 end as token from leasehold.lease_tokens s
 ), odd as materialized (
   select j.id, j.partition_key, j.partition_bucket, j.seq, j.priority, j.available_at, j.status, j.claimed_by, j.lease_generation, j.lease_expires_at, j.attempts, j.crashes, j.max_attempts, j.finished_at
-  from leasehold.inbox j cross join drawn d cross join queue q
-  where j.status = 'processing' or j.claimed_by is not null or j.lease_expires_at is not null or j.attempts - j.crashes > j.max_attempts or j.crashes > j.attempts or j.lease_generation > d.token
-     or (j.finished_at is not null) <> (j.status = 'dead_letter' and q.on_dead_letter = 'continue')
+  from leasehold.inbox j
+  where j.status = 'processing' or j.claimed_by is not null or j.lease_expires_at is not null or j.attempts - j.crashes > j.max_attempts or j.crashes > j.attempts
+     or j.lease_generation > (select d.token from drawn d) or (j.finished_at is not null) <> (j.status = 'dead_letter' and (select q.on_dead_letter = 'continue' from queue q))
 ), late as materialized (
   select o.id, o.partition_key, o.seq, o.claimed_by, o.lease_expires_at, t.now - t.late as by_now
   from odd o cross join t cross join queue q
@@ -106,6 +106,21 @@ order by b.bucket`,
   parameters: ["now", "lateMs"],
 };
 
+/** sql/statements/audit.sql */
+export const findBucketLocks: Statement<
+  { readonly buckets: readonly number[]; readonly now: Date | null; readonly lateMs: number },
+  { readonly bucket: number; readonly pid: number; readonly role: string | null; readonly application: string | null }
+> = {
+  name: "find_bucket_locks",
+  text: `select l.objid::int as bucket, l.pid, a.usename::text as role, a.application_name as application
+from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid
+where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
+  and l.classid::bigint = (('leasehold.inbox'::regclass::oid::bigint - 2147483648) & 4294967295) and l.objid::bigint = any($1::int[])
+  and (a.state = 'idle' or (a.state like 'idle in transaction%' and a.state_change < coalesce($2::timestamptz, pg_catalog.clock_timestamp()) - $3::float8 * interval '1 ms'))
+order by 1, 2`,
+  parameters: ["buckets", "now", "lateMs"],
+};
+
 /** sql/statements/claim.sql */
 export const claimJobs: Statement<
   { readonly workerId: string; readonly buckets: readonly number[]; readonly after: readonly string[] | null; readonly limit: number; readonly run: number; readonly retries: number; readonly suspects: number; readonly leaseMs: bigint; readonly knownTokens: readonly bigint[] | null; readonly now: Date | null; readonly keys: readonly string[] | null; readonly floors: readonly bigint[] | null; readonly turns: readonly bigint[] | null; readonly generation: bigint | null; readonly bytes: bigint; readonly kinds: readonly string[] | null },
@@ -139,13 +154,197 @@ export const readPayload: Statement<
   parameters: ["id", "token"],
 };
 
+/** sql/statements/dead-letters.sql */
+export const groupDeadLetters: Statement<
+  { readonly beforeAtUs: bigint | null; readonly before: string | null; readonly rows: number; readonly kind: string | null; readonly errorMax: number; readonly limit: number },
+  { readonly looked: string; readonly last_id: string | null; readonly last_at_us: string | null; readonly groups: string; readonly fingerprint: string | null; readonly kind: string | null; readonly error: string | null; readonly count: string | null; readonly first_at: Date | null; readonly last_at: Date | null; readonly sample_id: string | null }
+> = {
+  name: "group_dead_letters",
+  text: `with walked as materialized (
+  select w.id, w.kind, w.last_error, w.finished_at as died_at, pg_catalog.row_number() over (order by w.finished_at desc, w.id desc) as n from (
+    select j.id, j.kind, j.last_error, j.finished_at
+    from leasehold.inbox j where j.finished_at is not null and (j.finished_at, j.id) <
+      (coalesce(timestamptz 'epoch' + $1::bigint * interval '1 microsecond', 'infinity'), coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+    order by j.finished_at desc, j.id desc limit $3::int) w
+), grouped as materialized (
+  select leasehold.error_fingerprint(w.last_error) as fingerprint, w.kind, pg_catalog.count(*) as count, pg_catalog.min(w.died_at) as first_at, pg_catalog.max(w.died_at) as last_at, pg_catalog.min(w.n) as n
+  from walked w where $4::text is null or w.kind = $4
+  group by 1, 2
+), reach as materialized (
+  select pg_catalog.count(*) as looked, (select pg_catalog.count(*) from grouped) as groups from walked
+)
+select r.looked, e.id as last_id, (extract(epoch from e.died_at) * 1000000)::bigint as last_at_us, r.groups,
+       g.fingerprint, g.kind, pg_catalog.left(w.last_error, $5::int) as error, g.count, g.first_at, g.last_at, w.id as sample_id
+from reach r left join walked e on e.n = r.looked
+left join (select t.* from grouped t order by t.count desc, t.last_at desc, t.fingerprint, t.kind limit $6::int) g on true
+left join walked w on w.n = g.n
+order by g.count desc, g.last_at desc, g.fingerprint, g.kind`,
+  parameters: ["beforeAtUs", "before", "rows", "kind", "errorMax", "limit"],
+};
+
+/** sql/statements/dead-letters.sql */
+export const groupParkedDeadLetters: Statement<
+  { readonly before: string | null; readonly rows: number; readonly kind: string | null; readonly errorMax: number; readonly limit: number },
+  { readonly looked: string; readonly last_id: string | null; readonly groups: string; readonly fingerprint: string | null; readonly kind: string | null; readonly error: string | null; readonly count: string | null; readonly first_at: Date | null; readonly last_at: Date | null; readonly sample_id: string | null }
+> = {
+  name: "group_parked_dead_letters",
+  text: `with walked as materialized (
+  select w.*, pg_catalog.row_number() over (order by w.id desc) as n from (
+    select j.id, j.kind, case when j.status = 'dead_letter' then j.last_error end as last_error,
+           case when j.status = 'dead_letter' then coalesce((j.errors -> -1 ->> 'at')::timestamptz, j.created_at) end as died_at
+    from leasehold.inbox j where j.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') order by j.id desc limit $2::int) w
+), grouped as materialized (
+  select leasehold.error_fingerprint(w.last_error) as fingerprint, w.kind, pg_catalog.count(*) as count, pg_catalog.min(w.died_at) as first_at, pg_catalog.max(w.died_at) as last_at, pg_catalog.min(w.n) as n
+  from walked w where w.died_at is not null and ($3::text is null or w.kind = $3)
+  group by 1, 2
+), reach as materialized (
+  select pg_catalog.count(*) as looked, (select pg_catalog.count(*) from grouped) as groups from walked
+)
+select r.looked, e.id as last_id, r.groups,
+       g.fingerprint, g.kind, pg_catalog.left(w.last_error, $4::int) as error, g.count, g.first_at, g.last_at, w.id as sample_id
+from reach r left join walked e on e.n = r.looked
+left join (select t.* from grouped t order by t.count desc, t.last_at desc, t.fingerprint, t.kind limit $5::int) g on true
+left join walked w on w.n = g.n
+order by g.count desc, g.last_at desc, g.fingerprint, g.kind`,
+  parameters: ["before", "rows", "kind", "errorMax", "limit"],
+};
+
+/** sql/statements/doctor.sql */
+export const readServerHealth: Statement<
+  { readonly now: Date | null },
+  { readonly now: Date; readonly version: string; readonly is_replica: boolean; readonly synchronous_commit: string; readonly autovacuum: string; readonly track_counts: string; readonly max_connections: number; readonly connections: number; readonly lock_waits: number; readonly longest_lock_wait_ms: number | null; readonly lock_waiter: string | null; readonly lock_holders: string[] }
+> = {
+  name: "read_server_health",
+  text: `with waiting as materialized (
+  select a.pid, extract(epoch from pg_catalog.clock_timestamp() - coalesce(a.state_change, a.query_start)) * 1000 as ms, pg_catalog.left(a.query, 120) as query
+  from pg_stat_activity a where a.wait_event_type = 'Lock' and a.datname = pg_catalog.current_database()
+), longest as (
+  select w.* from waiting w order by w.ms desc nulls last limit 1
+)
+select coalesce($1::timestamptz, pg_catalog.clock_timestamp()) as now, pg_catalog.current_setting('server_version') as version, pg_catalog.pg_is_in_recovery() as is_replica,
+       pg_catalog.current_setting('synchronous_commit') as synchronous_commit, pg_catalog.current_setting('autovacuum') as autovacuum, pg_catalog.current_setting('track_counts') as track_counts,
+       pg_catalog.current_setting('max_connections')::int as max_connections,
+       (select pg_catalog.count(*)::int from pg_stat_activity a where a.backend_type = 'client backend') as connections,
+       (select pg_catalog.count(*)::int from waiting) as lock_waits, (select l.ms::float8 from longest l) as longest_lock_wait_ms, (select l.query from longest l) as lock_waiter,
+       coalesce((select pg_catalog.pg_blocking_pids(l.pid)::text[] from longest l), '{}') as lock_holders`,
+  parameters: ["now"],
+};
+
+/** sql/statements/doctor.sql */
+export const listSnapshotHolders: Statement<
+  { readonly limit: number },
+  { readonly sort: string; readonly name: string; readonly owner: string | null; readonly state: string | null; readonly since: Date | null; readonly xid_age: string; readonly query: string | null }
+> = {
+  name: "list_snapshot_holders",
+  text: `select * from (
+  select case when a.backend_type = 'autovacuum worker' then 'autovacuum worker' else 'session' end as sort, a.pid::text as name, a.usename::text as owner, a.state, a.xact_start as since, greatest(pg_catalog.age(a.backend_xmin), pg_catalog.age(a.backend_xid))::bigint as xid_age, pg_catalog.left(a.query, 200) as query
+  from pg_stat_activity a where (a.backend_xmin is not null or a.backend_xid is not null) and a.datname = pg_catalog.current_database() and a.pid <> pg_catalog.pg_backend_pid()
+    and not coalesce(a.backend_type = 'autovacuum worker' and a.query like 'autovacuum: VACUUM%' and a.query not like 'autovacuum: VACUUM ANALYZE%', false)
+    and not exists (select 1 from pg_stat_progress_vacuum v where v.pid = a.pid)
+  union all
+  select 'prepared transaction', p.gid, p.owner::text, null, p.prepared, pg_catalog.age(p.transaction)::bigint, null from pg_prepared_xacts p where p.database = pg_catalog.current_database()
+  union all
+  select 'replication slot', s.slot_name::text, s.plugin::text, case when s.active then 'active' else 'inactive' end, null,
+         greatest(pg_catalog.age(s.xmin), pg_catalog.age(s.catalog_xmin))::bigint, null
+  from pg_replication_slots s where s.xmin is not null or s.catalog_xmin is not null or not s.active) h
+order by h.xid_age desc nulls last, h.sort, h.name limit $1::int`,
+  parameters: ["limit"],
+};
+
+/** sql/statements/doctor.sql */
+export const readQueueStorage: Statement<
+  Record<string, never>,
+  { readonly table_bytes: string; readonly index_bytes: string; readonly live_tuples: string; readonly dead_tuples: string; readonly last_vacuum_at: Date | null; readonly autovacuum_enabled: boolean; readonly is_vacuuming: boolean }
+> = {
+  name: "read_queue_storage",
+  text: `select pg_catalog.pg_table_size(c.oid)::bigint as table_bytes, pg_catalog.pg_indexes_size(c.oid)::bigint as index_bytes, coalesce(s.n_live_tup, 0)::bigint as live_tuples,
+       coalesce(s.n_dead_tup, 0)::bigint as dead_tuples, greatest(s.last_vacuum, s.last_autovacuum) as last_vacuum_at,
+       not coalesce('autovacuum_enabled=false' = any(c.reloptions) or 'autovacuum_enabled=off' = any(c.reloptions), false) as autovacuum_enabled,
+       exists (select 1 from pg_stat_progress_vacuum v where v.relid = c.oid) as is_vacuuming
+from pg_class c left join pg_stat_all_tables s on s.relid = c.oid where c.oid = 'leasehold.inbox'::regclass`,
+  parameters: [],
+};
+
+/** sql/statements/doctor.sql */
+export const sampleKeys: Statement<
+  { readonly now: Date | null; readonly bytesMax: number; readonly lagMs: number; readonly limit: number },
+  { readonly partition_key: string; readonly rows: string; readonly total: string; readonly share: number; readonly startable: string }
+> = {
+  name: "sample_keys",
+  text: `with t as (
+  select coalesce($1::timestamptz, pg_catalog.clock_timestamp()) as now
+), pages as materialized (
+  select least(1, $2::float8 / greatest(1, pg_catalog.pg_relation_size('leasehold.inbox'))) as share
+), keys as (
+  select j.partition_key, pg_catalog.count(*) filter (where j.status = 'pending' and j.available_at <= t.now) as rows,
+         pg_catalog.count(*) filter (where j.status = 'pending' and j.available_at <= t.now - $3::float8 * interval '1 ms') as late,
+         pg_catalog.min(j.seq) = pg_catalog.min(j.seq) filter (where j.status = 'pending' and j.available_at <= t.now - $3 * interval '1 ms') and not pg_catalog.bool_or(j.status = 'processing') as is_late_first
+  from leasehold.inbox j tablesample system ((select 100 * p.share from pages p)), t
+  where j.in_line group by j.partition_key
+)
+select k.partition_key, k.rows, (pg_catalog.sum(k.rows) over ())::bigint as total, (select p.share from pages p) as share,
+       (pg_catalog.sum(case when q."order" = 'key' then coalesce(k.is_late_first, false)::int else k.late end) over ())::bigint as startable
+from keys k join leasehold.queues q on q.name = 'inbox' where k.rows > 0 order by k.rows desc, k.partition_key limit $4::int`,
+  parameters: ["now", "bytesMax", "lagMs", "limit"],
+};
+
+/** sql/statements/doctor.sql */
+export const listPoisonJobs: Statement<
+  { readonly bytesMax: number; readonly now: Date | null; readonly limit: number },
+  { readonly id: string; readonly kind: string; readonly partition_key: string; readonly crashes: number; readonly status: string; readonly finished_at: Date | null; readonly last_error: string | null }
+> = {
+  name: "list_poison_jobs",
+  text: `with pages as materialized (
+  select least(1, $1::float8 / greatest(1, pg_catalog.pg_relation_size('leasehold.inbox'))) as share
+)
+select j.id, j.kind, j.partition_key, j.crashes, j.status, j.finished_at, j.last_error
+from leasehold.inbox j tablesample system ((select 100 * p.share from pages p))
+where j.crashes >= 2 and (j.status <> 'dead_letter' or j.finished_at is null or j.finished_at > coalesce($2::timestamptz, pg_catalog.clock_timestamp()) - interval '1 hour')
+order by (j.status = 'dead_letter'), j.finished_at desc nulls first, j.crashes desc, j.id limit $3::int`,
+  parameters: ["bytesMax", "now", "limit"],
+};
+
+/** sql/statements/doctor.sql */
+export const countRecentDead: Statement<
+  { readonly now: Date | null },
+  { readonly dead: string; readonly kind: string | null; readonly last_error: string | null }
+> = {
+  name: "count_recent_dead",
+  text: `with recent as materialized (
+  select j.kind, j.last_error, j.finished_at from leasehold.inbox j
+  where j.finished_at is not null and j.finished_at > coalesce($1::timestamptz, pg_catalog.clock_timestamp()) - interval '1 hour' order by j.finished_at desc limit 1000
+)
+select pg_catalog.count(*) as dead, (pg_catalog.array_agg(r.kind order by r.finished_at desc))[1] as kind, (pg_catalog.array_agg(r.last_error order by r.finished_at desc))[1] as last_error from recent r`,
+  parameters: ["now"],
+};
+
+/** sql/statements/doctor.sql */
+export const ping: Statement<
+  Record<string, never>,
+  { readonly is_replica: boolean }
+> = {
+  name: "ping",
+  text: `select pg_catalog.pg_is_in_recovery() as is_replica`,
+  parameters: [],
+};
+
+/** sql/statements/doctor.sql */
+export const readArchiveRows: Statement<
+  Record<string, never>,
+  { readonly rows: string }
+> = {
+  name: "read_archive_rows",
+  text: `select coalesce(pg_catalog.sum(greatest(c.reltuples, 0)), 0)::bigint as rows from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = pg_catalog.to_regclass('leasehold.inbox_archive')`,
+  parameters: [],
+};
+
 /** sql/statements/enqueue.sql */
 export const enqueueJobs: Statement<
   { readonly request: string },
-  { readonly n: number; readonly id: string; readonly duplicate: boolean }
+  { readonly id: string; readonly duplicate: string }
 > = {
   name: "enqueue_jobs",
-  text: `select n, id, duplicate from leasehold.inbox_enqueue($1::text) order by n`,
+  text: `select id::text as id, duplicate::text as duplicate from leasehold.inbox_enqueue($1::text) order by n`,
   parameters: ["request"],
 };
 
@@ -159,7 +358,7 @@ export const raiseFence: Statement<
 on conflict (resource) do update set token = excluded.token,
   seen_at = case when f.seen_at < excluded.seen_at - interval '1 day' then excluded.seen_at else f.seen_at end
 where f.token <= excluded.token
-returning f.token`,
+returning f.token::text as token`,
   parameters: ["resource", "token", "now"],
 };
 
@@ -169,7 +368,7 @@ export const readFence: Statement<
   { readonly token: string }
 > = {
   name: "read_fence",
-  text: `select token from leasehold.fences where resource = $1::text`,
+  text: `select token::text as token from leasehold.fences where resource = $1::text`,
   parameters: ["resource"],
 };
 
@@ -184,36 +383,68 @@ on conflict do nothing returning message_id`,
   parameters: ["handler", "messageId", "now"],
 };
 
-/** sql/statements/housekeeping.sql */
-export const electHousekeeper: Statement<
-  Record<string, never>,
-  { readonly elected: boolean }
-> = {
-  name: "elect_housekeeper",
-  text: `select pg_catalog.pg_try_advisory_xact_lock(leasehold.lock_class('leasehold.queues'::regclass), 2048) as elected`,
-  parameters: [],
-};
-
-/** sql/statements/housekeeping.sql */
-export const findDuty: Statement<
-  { readonly now: Date | null; readonly name: string },
-  { readonly ago_ms: number | null }
-> = {
-  name: "find_duty",
-  text: `select (extract(epoch from coalesce($1::timestamptz, pg_catalog.clock_timestamp()) - d.done_at) * 1000)::float8 as ago_ms
-from (select 1) one left join leasehold.duties d on d.name = $2::text`,
-  parameters: ["now", "name"],
-};
-
-/** sql/statements/housekeeping.sql */
-export const recordDuty: Statement<
-  { readonly name: string; readonly now: Date | null },
+/** sql/statements/history.sql */
+export const recordHistory: Statement<
+  { readonly now: Date | null; readonly entries: string },
   Record<string, never>
 > = {
-  name: "record_duty",
-  text: `insert into leasehold.duties (name, done_at) values ($1::text, coalesce($2::timestamptz, pg_catalog.clock_timestamp()))
-on conflict (name) do update set done_at = excluded.done_at`,
-  parameters: ["name", "now"],
+  name: "record_history",
+  text: `insert into leasehold.history (at, kind, queue, worker_id, count, detail)
+select coalesce($1::timestamptz, pg_catalog.clock_timestamp()), e.kind, e.queue, e.worker_id, e.count, coalesce(e.detail, '{}')
+from pg_catalog.jsonb_to_recordset($2::jsonb) as e(kind text, queue text, worker_id text, count bigint, detail jsonb)`,
+  parameters: ["now", "entries"],
+};
+
+/** sql/statements/history.sql */
+export const listHistory: Statement<
+  { readonly before: bigint | null; readonly queue: string | null; readonly workerId: string | null; readonly kinds: readonly string[] | null; readonly fromAt: Date | null; readonly toAt: Date | null; readonly limit: number },
+  { readonly id: string; readonly at: Date; readonly kind: string; readonly queue: string | null; readonly worker_id: string | null; readonly count: string | null; readonly actor: string; readonly application: string; readonly detail: unknown }
+> = {
+  name: "list_history",
+  text: `select h.id, h.at, h.kind, h.queue, h.worker_id, h.count, h.actor, h.application, h.detail
+from leasehold.history h
+where ($1::bigint is null or h.id < $1) and ($2::text is null or h.queue = $2) and ($3::text is null or h.worker_id = $3)
+  and ($4::text[] is null or h.kind = any($4)) and ($5::timestamptz is null or h.at >= $5) and ($6::timestamptz is null or h.at < $6)
+order by h.id desc limit $7::int`,
+  parameters: ["before", "queue", "workerId", "kinds", "fromAt", "toAt", "limit"],
+};
+
+/** sql/statements/history.sql */
+export const findGainedAt: Statement<
+  { readonly queue: string; readonly workerId: string; readonly bucket: number },
+  { readonly at: Date }
+> = {
+  name: "find_gained_at",
+  text: `select h.at from leasehold.history h
+where h.kind = 'buckets:moved' and h.queue = $1::text and h.worker_id = $2::text and h.detail -> 'gained' @> pg_catalog.to_jsonb($3::int)
+order by h.id desc limit 1`,
+  parameters: ["queue", "workerId", "bucket"],
+};
+
+/** sql/statements/housekeeping.sql */
+export const takeDuty: Statement<
+  { readonly name: string; readonly now: Date | null; readonly round: string; readonly overdueMs: number; readonly withinMs: number },
+  { readonly name: string }
+> = {
+  name: "take_duty",
+  text: `insert into leasehold.duties as d (name, done_at, taken_by) values ($1::text, coalesce($2::timestamptz, pg_catalog.clock_timestamp()), $3::uuid)
+on conflict (name) do update set done_at = excluded.done_at, taken_by = excluded.taken_by
+where d.taken_by = excluded.taken_by
+   or d.done_at > coalesce($2::timestamptz, pg_catalog.clock_timestamp()) + $4::float8 * interval '1 ms'
+   or d.done_at <= coalesce($2::timestamptz, pg_catalog.clock_timestamp()) - $4::float8 * interval '1 ms' and d.taken_by is not null
+   or ($5::float8 = 0 or d.done_at <= coalesce($2::timestamptz, pg_catalog.clock_timestamp()) - $5::float8 * interval '1 ms') and d.taken_by is null
+returning d.name`,
+  parameters: ["name", "now", "round", "overdueMs", "withinMs"],
+};
+
+/** sql/statements/housekeeping.sql */
+export const endDuty: Statement<
+  { readonly name: string; readonly round: string },
+  Record<string, never>
+> = {
+  name: "end_duty",
+  text: `update leasehold.duties set taken_by = null where name = $1::text and taken_by = $2::uuid`,
+  parameters: ["name", "round"],
 };
 
 /** sql/statements/housekeeping.sql */
@@ -227,7 +458,10 @@ export const markStaleWorkers: Statement<
   where w.status <> 'dead' and w.last_seen_at + w.ttl < coalesce($1::timestamptz, pg_catalog.now())
   order by w.id limit 1000 for update skip locked
 ), marked as (
-  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
+  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id, w.last_seen_at
+), noted as (
+  insert into leasehold.history (at, kind, worker_id, detail)
+  select coalesce($1::timestamptz, pg_catalog.clock_timestamp()), 'worker:dead', m.id, pg_catalog.jsonb_build_object('rule', 'ttl', 'last_seen_at', m.last_seen_at) from marked m
 ), told as materialized (
   select pg_catalog.pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
@@ -365,16 +599,6 @@ export const makeArchiveDays: Statement<
 };
 
 /** sql/statements/housekeeping.sql */
-export const cutArchiveRest: Statement<
-  { readonly days: number; readonly now: Date | null },
-  { readonly step: string }
-> = {
-  name: "cut_archive_rest",
-  text: `select leasehold.cut_archive_rest('inbox', $1::int, $2::timestamptz) as step`,
-  parameters: ["days", "now"],
-};
-
-/** sql/statements/housekeeping.sql */
 export const dropArchiveDays: Statement<
   { readonly now: Date | null },
   { readonly dropped: number }
@@ -387,18 +611,17 @@ export const dropArchiveDays: Statement<
 /** sql/statements/housekeeping.sql */
 export const countStrayArchived: Statement<
   { readonly limit: number; readonly now: Date | null },
-  { readonly strays: string; readonly lacks_today: boolean; readonly is_cut: boolean }
+  { readonly strays: string; readonly lacks_today: boolean }
 > = {
   name: "count_stray_archived",
   text: `select (select pg_catalog.count(*) from (select 1 from leasehold.inbox_archive_rest limit $1::int) s) as strays,
-       pg_catalog.to_regclass('leasehold.inbox' || pg_catalog.to_char(coalesce($2::timestamptz, pg_catalog.now()) at time zone 'UTC', '"_a"YYYYMMDD')) is null as lacks_today,
-       exists (select 1 from pg_constraint c where c.conrelid = 'leasehold.inbox_archive_rest'::regclass and c.conname like 'cut\\_%') as is_cut`,
+       pg_catalog.to_regclass('leasehold.inbox' || pg_catalog.to_char(coalesce($2::timestamptz, pg_catalog.now()) at time zone 'UTC', '"_a"YYYYMMDD')) is null as lacks_today`,
   parameters: ["limit", "now"],
 };
 
 /** sql/statements/housekeeping.sql */
 export const takeSample: Statement<
-  { readonly now: Date | null; readonly keepMs: number; readonly bytesMax: number },
+  { readonly now: Date | null; readonly keepMs: number; readonly bytesMax: number; readonly recent: string },
   Record<string, never>
 > = {
   name: "take_sample",
@@ -421,14 +644,77 @@ export const takeSample: Statement<
 insert into leasehold.samples (queue, taken_at, counts)
 select 'inbox', t.now, pg_catalog.jsonb_build_object('scheduled', pg_catalog.round(s.scheduled / p.share), 'pending', pg_catalog.round(s.pending / p.share),
   'processing', pg_catalog.round(s.processing / p.share), 'dead_letter', pg_catalog.round(s.dead_letter / p.share), 'due', pg_catalog.round(s.due / p.share),
-  'retrying', pg_catalog.round(s.retrying / p.share), 'expired', pg_catalog.round(s.expired / p.share), 'oldest_due_at', case when p.share = 1 then s.oldest_due_at end, 'share', p.share)
+  'retrying', pg_catalog.round(s.retrying / p.share), 'expired', pg_catalog.round(s.expired / p.share), 'oldest_due_at', case when p.share = 1 then s.oldest_due_at end, 'share', p.share) || $4::jsonb
 from t, pages p, seen s on conflict do nothing`,
-  parameters: ["now", "keepMs", "bytesMax"],
+  parameters: ["now", "keepMs", "bytesMax", "recent"],
+};
+
+/** sql/statements/housekeeping.sql */
+export const trimHistory: Statement<
+  { readonly now: Date | null },
+  { readonly removed: string }
+> = {
+  name: "trim_history",
+  text: `select leasehold.trim_history($1::timestamptz) as removed`,
+  parameters: ["now"],
+};
+
+/** sql/statements/look.sql */
+export const listQueueSettings: Statement<
+  Record<string, never>,
+  { readonly name: string; readonly order: string; readonly is_strict: boolean; readonly on_dead_letter: string; readonly buckets: number; readonly ring: string; readonly vnodes: number; readonly prefer_regions: string[]; readonly exclude_regions: string[]; readonly retention_ms: number; readonly dead_letter_retention_ms: number; readonly dedupe_window_ms: number; readonly max_attempts: number; readonly max_crashes: number; readonly kinds: unknown; readonly paused_at: Date | null; readonly created_at: Date }
+> = {
+  name: "list_queue_settings",
+  text: `select name, "order", is_strict, on_dead_letter, buckets, ring, vnodes, prefer_regions, exclude_regions,
+       (extract(epoch from retention) * 1000)::float8 as retention_ms,
+       (extract(epoch from dead_letter_retention) * 1000)::float8 as dead_letter_retention_ms,
+       (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, max_attempts, max_crashes, kinds, paused_at, created_at
+from leasehold.queues where dropped_at is null order by name`,
+  parameters: [],
+};
+
+/** sql/statements/look.sql */
+export const listSamples: Statement<
+  { readonly queue: string; readonly from: Date | null; readonly to: Date | null; readonly limit: number },
+  { readonly taken_at: Date; readonly counts: unknown }
+> = {
+  name: "list_samples",
+  text: `select s.taken_at, s.counts from (
+  select n.taken_at, n.counts from leasehold.samples n
+  where n.queue = $1::text and n.taken_at >= coalesce($2::timestamptz, '-infinity') and n.taken_at <= coalesce($3::timestamptz, 'infinity')
+  order by n.taken_at desc limit $4::int) s
+order by s.taken_at`,
+  parameters: ["queue", "from", "to", "limit"],
+};
+
+/** sql/statements/look.sql */
+export const listTenantRows: Statement<
+  { readonly owner: string | null; readonly after: string | null; readonly limit: number },
+  { readonly supervisor: string; readonly tenant: string; readonly owner: string | null; readonly token: string; readonly state: string; readonly region: string | null; readonly since: Date; readonly expires_at: Date | null }
+> = {
+  name: "list_tenant_rows",
+  text: `select p.supervisor, p.tenant, p.owner, p.token, p.state, p.region, p.since, p.expires_at from (
+  select l.supervisor, l.tenant, l.owner, l.token, l.state, l.region, l.since, coalesce(l.expires_at, w.last_seen_at + w.ttl) as expires_at
+  from leasehold.tenant_leases l left join leasehold.workers w on w.id = l.owner and w.incarnation = l.incarnation
+  where ($1::text is null or l.owner = $1) and ($2::text is null or l.tenant > $2)
+  order by l.tenant fetch first ($3::int) rows with ties) p
+order by p.tenant, p.supervisor`,
+  parameters: ["owner", "after", "limit"],
+};
+
+/** sql/statements/look.sql */
+export const findBucket: Statement<
+  { readonly key: string; readonly buckets: number },
+  { readonly bucket: number }
+> = {
+  name: "find_bucket",
+  text: `select leasehold.bucket_of($1::text, $2::int) as bucket`,
+  parameters: ["key", "buckets"],
 };
 
 /** sql/statements/membership.sql */
 export const registerWorker: Statement<
-  { readonly id: string; readonly hostname: string; readonly pid: number; readonly region: string | null; readonly ttlMs: number; readonly queues: readonly string[]; readonly kinds: string; readonly failing: string; readonly hasSession: boolean; readonly metadata: string; readonly incarnation: string; readonly now: Date | null; readonly isNew: boolean; readonly graceMs: number },
+  { readonly id: string; readonly hostname: string; readonly pid: number; readonly region: string | null; readonly ttlMs: number; readonly queues: readonly string[]; readonly kinds: string; readonly failing: string; readonly hasSession: boolean; readonly metadata: string; readonly incarnation: string; readonly now: Date | null; readonly isNew: boolean; readonly graceMs: number; readonly why: string },
   { readonly generation: string }
 > = {
   name: "register_worker",
@@ -440,25 +726,29 @@ export const registerWorker: Statement<
   on conflict (id) do update set hostname = excluded.hostname, pid = excluded.pid, region = excluded.region, status = 'alive',
     started_at = case when $13::boolean then excluded.started_at else w.started_at end, last_seen_at = excluded.last_seen_at, ttl = excluded.ttl, generation = w.generation + 1,
     starts = w.starts + case when w.incarnation is distinct from excluded.incarnation then 1 else 0 end,
-    first_token = case when not $13::boolean then w.first_token end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, kinds = excluded.kinds,
+    first_token = case when not $13::boolean then w.first_token end, drain_asked_at = case when not $13::boolean then w.drain_asked_at end, wake_wish = null, free_since = null, left_at = null, is_watcher = false, queues = excluded.queues, kinds = excluded.kinds,
     failing = leasehold.failing_since(w.failing, excluded.failing, excluded.last_seen_at), has_session = excluded.has_session,
     metadata = excluded.metadata, incarnation = excluded.incarnation,
     alive_since = case when $13::boolean or w.status = 'dead' then excluded.last_seen_at else w.alive_since end,
     lost_at = case when w.left_at is null and (w.status = 'dead' or w.incarnation is distinct from excluded.incarnation) then excluded.last_seen_at else w.lost_at end,
     predecessors = leasehold.predecessors_of(w, excluded.incarnation, excluded.has_session, $14::float8, excluded.last_seen_at)
     where $13::boolean or w.incarnation = excluded.incarnation
-  returning w.id, w.generation
+  returning w.id, w.generation, w.starts, w.last_seen_at, w.hostname, w.pid
+), noted as (
+  insert into leasehold.history (at, kind, worker_id, detail)
+  select r.last_seen_at, 'worker:joined', r.id,
+         pg_catalog.jsonb_build_object('why', $15::text, 'generation', r.generation, 'starts', r.starts, 'hostname', r.hostname, 'pid', r.pid) from registered r
 ), told as materialized (
   select pg_catalog.pg_notify('leasehold_ring', 'joined') from registered
 )
 select r.generation from registered r cross join told`,
-  parameters: ["id", "hostname", "pid", "region", "ttlMs", "queues", "kinds", "failing", "hasSession", "metadata", "incarnation", "now", "isNew", "graceMs"],
+  parameters: ["id", "hostname", "pid", "region", "ttlMs", "queues", "kinds", "failing", "hasSession", "metadata", "incarnation", "now", "isNew", "graceMs", "why"],
 };
 
 /** sql/statements/membership.sql */
 export const beatWorker: Statement<
   { readonly now: Date | null; readonly hasSession: boolean; readonly queues: readonly string[]; readonly kinds: string; readonly failing: string; readonly metadata: string; readonly id: string; readonly generation: bigint },
-  { readonly accepted: boolean; readonly incarnation: string | null; readonly is_free: boolean }
+  { readonly accepted: boolean; readonly incarnation: string | null; readonly is_free: boolean; readonly is_drain_asked: boolean }
 > = {
   name: "beat_worker",
   text: `with beaten as (
@@ -468,7 +758,7 @@ export const beatWorker: Statement<
   where w.id = $7::text and w.generation = $8::bigint and w.status <> 'dead'
   returning w.id
 )
-select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free
+select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free, w.drain_asked_at is not null as is_drain_asked
 from (select 1) one left join leasehold.workers w on w.id = $7::text`,
   parameters: ["now", "hasSession", "queues", "kinds", "failing", "metadata", "id", "generation"],
 };
@@ -500,8 +790,12 @@ export const deregisterWorker: Statement<
   text: `with gone as (
   update leasehold.workers w set status = 'dead', wake_wish = null, has_session = false, queues = '{}',
     left_at = case when $1::boolean then coalesce($2::timestamptz, pg_catalog.clock_timestamp()) end
-  where w.id = $3::text and w.generation = $4::bigint
-  returning w.id
+  where w.id = $3::text and w.generation = $4::bigint and (w.status <> 'dead' or w.left_at is null)
+  returning w.id, w.left_at
+), noted as (
+  insert into leasehold.history (at, kind, worker_id, detail)
+  select coalesce($2::timestamptz, pg_catalog.clock_timestamp()), case when g.left_at is null then 'worker:dead' else 'worker:left' end, g.id,
+         case when g.left_at is null then '{"rule": "stopped"}'::jsonb else '{}' end from gone g
 ), told as materialized (
   select pg_catalog.pg_notify('leasehold_ring', 'left') from gone
 )
@@ -521,7 +815,10 @@ export const listMembers: Statement<
   select w.id from leasehold.workers w cross join t where w.status <> 'dead' and w.last_seen_at + w.ttl <= t.now
   order by w.id for update of w skip locked
 ), marked as (
-  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id
+  update leasehold.workers w set status = 'dead' from stale s where w.id = s.id returning w.id, w.last_seen_at
+), noted as (
+  insert into leasehold.history (at, kind, worker_id, detail)
+  select t.now, 'worker:dead', m.id, pg_catalog.jsonb_build_object('rule', 'ttl', 'last_seen_at', m.last_seen_at) from marked m cross join t
 ), told as materialized (
   select pg_catalog.pg_notify('leasehold_ring', 'stale') from (select 1 from marked limit 1) m
 )
@@ -619,6 +916,23 @@ from leasehold.workers w order by w.id`,
 };
 
 /** sql/statements/membership.sql */
+export const askToDrain: Statement<
+  { readonly now: Date | null; readonly id: string },
+  { readonly id: string }
+> = {
+  name: "ask_to_drain",
+  text: `with asked as (
+  update leasehold.workers w set drain_asked_at = coalesce(w.drain_asked_at, $1::timestamptz, pg_catalog.clock_timestamp())
+  where w.id = $2::text and w.status <> 'dead'
+  returning w.id
+), noted as materialized (
+  select leasehold.note_history('worker:drain_asked', null, a.id, null, null, $1::timestamptz) from asked a
+)
+select a.id from asked a cross join (select pg_catalog.count(*) from noted) n`,
+  parameters: ["now", "id"],
+};
+
+/** sql/statements/membership.sql */
 export const evictWorker: Statement<
   { readonly id: string },
   { readonly id: string }
@@ -650,53 +964,109 @@ where q.name = 'inbox'`,
 };
 
 /** sql/statements/operate.sql */
+export const estimateJobs: Statement<
+  { readonly now: Date | null; readonly bytesMax: number; readonly frontRows: number },
+  { readonly scheduled: string; readonly pending: string; readonly processing: string; readonly dead_letter: string; readonly due: string; readonly retrying: string; readonly expired: string; readonly oldest_due_at: Date | null; readonly prefetched: string; readonly share: number }
+> = {
+  name: "estimate_jobs",
+  text: `with t as (
+  select coalesce($1::timestamptz, pg_catalog.now()) as now
+), pages as materialized (
+  select least(1, $2::float8 / greatest(1, pg_catalog.pg_relation_size('leasehold.inbox'))) as share
+), seen as materialized (
+  select pg_catalog.count(*) filter (where j.status = 'scheduled') as scheduled, pg_catalog.count(*) filter (where j.status = 'pending') as pending,
+         pg_catalog.count(*) filter (where j.status = 'processing') as processing, pg_catalog.count(*) filter (where j.status = 'dead_letter') as dead_letter,
+         pg_catalog.count(*) filter (where j.status = 'pending' and j.available_at <= t.now) as due,
+         pg_catalog.count(*) filter (where j.status in ('pending', 'scheduled') and j.attempts > 0) as retrying,
+         pg_catalog.count(*) filter (where j.status = 'processing' and j.lease_expires_at <= t.now) as expired,
+         pg_catalog.min(j.available_at) filter (where j.status = 'pending' and j.available_at <= t.now) as oldest_due_at,
+         pg_catalog.array_agg(pg_catalog.hashtextextended(j.partition_key, pg_catalog.hashtext(j.claimed_by))) filter (where j.status = 'processing') as held
+  from leasehold.inbox j tablesample system ((select 100 * p.share from pages p)), t
+), front as materialized (
+  select pg_catalog.min(f.available_at) as oldest_due_at
+  from (select j.status, j.available_at from leasehold.inbox j where (select p.share < 1 from pages p) order by j.id limit $3::int) f, t
+  where f.status = 'pending' and f.available_at <= t.now
+)
+select pg_catalog.round(s.scheduled / p.share)::bigint as scheduled, pg_catalog.round(s.pending / p.share)::bigint as pending, pg_catalog.round(s.processing / p.share)::bigint as processing,
+       pg_catalog.round(s.dead_letter / p.share)::bigint as dead_letter, pg_catalog.round(s.due / p.share)::bigint as due, pg_catalog.round(s.retrying / p.share)::bigint as retrying,
+       pg_catalog.round(s.expired / p.share)::bigint as expired, least(s.oldest_due_at, f.oldest_due_at) as oldest_due_at,
+       case when q."order" = 'key' then pg_catalog.round((s.processing - (select pg_catalog.count(distinct h) from pg_catalog.unnest(s.held) h)) / p.share) else 0 end::bigint as prefetched, p.share
+from leasehold.queues q cross join pages p cross join seen s cross join front f
+where q.name = 'inbox'`,
+  parameters: ["now", "bytesMax", "frontRows"],
+};
+
+/** sql/statements/operate.sql */
 export const listJobs: Statement<
-  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly before: string | null; readonly limit: number },
-  { readonly id: string; readonly seq: string; readonly kind: string; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string; readonly partition_bucket: number; readonly status: string; readonly attempts: number; readonly crashes: number; readonly max_attempts: number; readonly priority: number; readonly available_at: Date; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date; readonly finished_at: Date | null }
+  { readonly payloadBytes: number; readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly before: string | null; readonly limit: number },
+  { readonly id: string; readonly seq: string; readonly kind: string; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string; readonly partition_bucket: number; readonly status: string; readonly attempts: number; readonly crashes: number; readonly max_attempts: number; readonly priority: number; readonly available_at: Date; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date; readonly finished_at: Date | null; readonly payload_omitted: boolean }
 > = {
   name: "list_jobs",
-  text: `select id, seq, kind, payload, headers, partition_key, partition_bucket, status, attempts, crashes, max_attempts, priority,
+  text: `select id, seq, kind, case when bytes <= $1::int then payload end as payload, case when bytes <= $1 then headers else '{}' end as headers, partition_key, partition_bucket, status, attempts, crashes, max_attempts, priority,
        available_at, claimed_by, claimed_at, lease_expires_at, lease_generation, last_error, errors, idempotency_key, created_at,
-       finished_at
+       finished_at, bytes > $1 as payload_omitted
 from leasehold.inbox
-where ($1::text is null or status = $1) and ($2::text is null or kind = $2)
-  and ($3::text is null or partition_key = $3) and ($4::uuid is null or id < $4)
-order by id desc limit $5::int`,
-  parameters: ["status", "kind", "partitionKey", "before", "limit"],
+where ($2::text is null or status = $2) and ($3::text is null or kind = $3)
+  and ($4::text is null or partition_key = $4) and ($5::uuid is null or id < $5)
+order by id desc limit $6::int`,
+  parameters: ["payloadBytes", "status", "kind", "partitionKey", "before", "limit"],
 };
 
 /** sql/statements/operate.sql */
 export const listArchivedJobs: Statement<
-  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly before: string | null; readonly limit: number },
-  { readonly id: string; readonly seq: string; readonly kind: string; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string; readonly partition_bucket: number; readonly status: string; readonly attempts: number; readonly crashes: number; readonly max_attempts: number; readonly priority: number; readonly available_at: Date; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date; readonly finished_at: Date | null }
+  { readonly payloadBytes: number; readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly before: string | null; readonly limit: number },
+  { readonly id: string; readonly seq: string; readonly kind: string; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string; readonly partition_bucket: number; readonly status: string; readonly attempts: number; readonly crashes: number; readonly max_attempts: number; readonly priority: number; readonly available_at: Date; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date; readonly finished_at: Date | null; readonly payload_omitted: boolean }
 > = {
   name: "list_archived_jobs",
-  text: `select id, seq, kind, payload, headers, partition_key, partition_bucket, status, attempts, crashes, max_attempts, priority,
+  text: `select id, seq, kind, case when not o.is_large then a.payload end as payload, case when not o.is_large then a.headers else '{}' end as headers, partition_key, partition_bucket, status, attempts, crashes, max_attempts, priority,
        available_at, claimed_by, claimed_at, null::timestamptz as lease_expires_at, lease_generation, last_error, errors,
-       idempotency_key, created_at, finished_at
-from leasehold.inbox_archive
-where ($1::text is null or status = $1) and ($2::text is null or kind = $2)
+       idempotency_key, created_at, finished_at, o.is_large as payload_omitted
+from leasehold.inbox_archive a cross join lateral (
+  select case when pg_catalog.pg_column_size(a.payload) > 2::bigint * $1::int then true
+              else pg_catalog.octet_length(a.payload::text) + pg_catalog.octet_length(a.headers::text) > $1 end as is_large offset 0) o
+where ($2::text is null or status = $2) and ($3::text is null or kind = $3)
+  and ($4::text is null or partition_key = $4) and ($5::uuid is null or id < $5)
+order by id desc limit $6::int`,
+  parameters: ["payloadBytes", "status", "kind", "partitionKey", "before", "limit"],
+};
+
+/** sql/statements/operate.sql */
+export const listArchivedDeadLetters: Statement<
+  { readonly payloadBytes: number; readonly kind: string | null; readonly partitionKey: string | null; readonly before: string | null; readonly limit: number },
+  { readonly id: string; readonly seq: string; readonly kind: string; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string; readonly partition_bucket: number; readonly status: string; readonly attempts: number; readonly crashes: number; readonly max_attempts: number; readonly priority: number; readonly available_at: Date; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date; readonly finished_at: Date | null; readonly payload_omitted: boolean }
+> = {
+  name: "list_archived_dead_letters",
+  text: `select id, seq, kind, case when not o.is_large then a.payload end as payload, case when not o.is_large then a.headers else '{}' end as headers, partition_key, partition_bucket, status, attempts, crashes, max_attempts, priority,
+       available_at, claimed_by, claimed_at, null::timestamptz as lease_expires_at, lease_generation, last_error, errors,
+       idempotency_key, created_at, finished_at, o.is_large as payload_omitted
+from leasehold.inbox_archive a cross join lateral (
+  select case when pg_catalog.pg_column_size(a.payload) > 2::bigint * $1::int then true
+              else pg_catalog.octet_length(a.payload::text) + pg_catalog.octet_length(a.headers::text) > $1 end as is_large offset 0) o
+where status = 'dead_letter' and ($2::text is null or kind = $2)
   and ($3::text is null or partition_key = $3) and ($4::uuid is null or id < $4)
 order by id desc limit $5::int`,
-  parameters: ["status", "kind", "partitionKey", "before", "limit"],
+  parameters: ["payloadBytes", "kind", "partitionKey", "before", "limit"],
 };
 
 /** sql/statements/operate.sql */
 export const getJob: Statement<
-  { readonly id: string },
-  { readonly id: string; readonly seq: string; readonly kind: string; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string; readonly partition_bucket: number; readonly status: string; readonly attempts: number; readonly crashes: number; readonly max_attempts: number; readonly priority: number; readonly available_at: Date; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date; readonly finished_at: Date | null }
+  { readonly payloadBytes: number; readonly id: string },
+  { readonly id: string; readonly seq: string; readonly kind: string; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string; readonly partition_bucket: number; readonly status: string; readonly attempts: number; readonly crashes: number; readonly max_attempts: number; readonly priority: number; readonly available_at: Date; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date; readonly finished_at: Date | null; readonly payload_omitted: boolean }
 > = {
   name: "get_job",
-  text: `select id, seq, kind, payload, headers, partition_key, partition_bucket, status, attempts, crashes, max_attempts, priority,
+  text: `select id, seq, kind, case when bytes <= $1::int then payload end as payload, case when bytes <= $1 then headers else '{}' end as headers, partition_key, partition_bucket, status, attempts, crashes, max_attempts, priority,
        available_at, claimed_by, claimed_at, lease_expires_at, lease_generation, last_error, errors, idempotency_key, created_at,
-       finished_at
-from leasehold.inbox where id = $1::uuid
+       finished_at, bytes > $1 as payload_omitted
+from leasehold.inbox where id = $2::uuid
 union all
-select id, seq, kind, payload, headers, partition_key, partition_bucket, status, attempts, crashes, max_attempts, priority,
-       available_at, claimed_by, claimed_at, null, lease_generation, last_error, errors, idempotency_key, created_at, finished_at
-from leasehold.inbox_archive where id = $1::uuid
+select id, seq, kind, case when not o.is_large then a.payload end as payload, case when not o.is_large then a.headers else '{}' end as headers, partition_key, partition_bucket, status, attempts, crashes, max_attempts, priority,
+       available_at, claimed_by, claimed_at, null, lease_generation, last_error, errors, idempotency_key, created_at, finished_at, o.is_large
+from leasehold.inbox_archive a cross join lateral (
+  select case when pg_catalog.pg_column_size(a.payload) > 2::bigint * $1::int then true
+              else pg_catalog.octet_length(a.payload::text) + pg_catalog.octet_length(a.headers::text) > $1 end as is_large offset 0) o
+where id = $2::uuid
 limit 1`,
-  parameters: ["id"],
+  parameters: ["payloadBytes", "id"],
 };
 
 /** sql/statements/operate.sql */
@@ -740,78 +1110,81 @@ export const drawPlace: Statement<
 
 /** sql/statements/operate.sql */
 export const pickForRedrive: Statement<
-  { readonly afterSeq: bigint; readonly afterId: string; readonly below: bigint; readonly ids: readonly string[] | null; readonly statuses: readonly string[]; readonly now: Date | null; readonly kind: string | null; readonly partitionKey: string | null; readonly limit: number },
+  { readonly afterSeq: bigint; readonly afterId: string; readonly below: bigint; readonly ids: readonly string[] | null; readonly statuses: readonly string[]; readonly finishedOnly: boolean; readonly now: Date | null; readonly kind: string | null; readonly partitionKey: string | null; readonly fingerprint: string | null; readonly limit: number },
   { readonly id: string; readonly seq: string }
 > = {
   name: "pick_for_redrive",
   text: `select id, seq from leasehold.inbox
 where (seq, id) > ($1::bigint, $2::uuid) and seq < $3::bigint
-  and ($4::uuid[] is null or id = any($4)) and status = any($5::text[])
-  and (status = 'dead_letter' or available_at > coalesce($6::timestamptz, pg_catalog.clock_timestamp()))
-  and ($7::text is null or kind = $7) and ($8::text is null or partition_key = $8)
+  and ($4::uuid[] is null or id = any($4)) and status = any($5::text[]) and (not $6::boolean or finished_at is not null)
+  and (status = 'dead_letter' or available_at > coalesce($7::timestamptz, pg_catalog.clock_timestamp()))
+  and ($8::text is null or kind = $8) and ($9::text is null or partition_key = $9)
+  and ($10::text is null or leasehold.error_fingerprint(last_error) = $10)
 union all
 select id, seq from leasehold.inbox_archive
 where $4::uuid[] is not null and id = any($4) and status = 'dead_letter' and status = any($5::text[])
   and (seq, id) > ($1::bigint, $2::uuid)
-  and ($7::text is null or kind = $7) and ($8::text is null or partition_key = $8)
-order by seq, id limit $9::int`,
-  parameters: ["afterSeq", "afterId", "below", "ids", "statuses", "now", "kind", "partitionKey", "limit"],
+  and ($8::text is null or kind = $8) and ($9::text is null or partition_key = $9)
+  and ($10::text is null or leasehold.error_fingerprint(last_error) = $10)
+order by seq, id limit $11::int`,
+  parameters: ["afterSeq", "afterId", "below", "ids", "statuses", "finishedOnly", "now", "kind", "partitionKey", "fingerprint", "limit"],
 };
 
 /** sql/statements/operate.sql */
 export const redriveJobs: Statement<
-  { readonly ids: readonly string[]; readonly receipt: string; readonly now: Date | null },
+  { readonly ids: readonly string[]; readonly statuses: readonly string[]; readonly receipt: string; readonly now: Date | null },
   { readonly changed: number }
 > = {
   name: "redrive_jobs",
-  text: `select leasehold.inbox_redrive($1::uuid[], $2::uuid, $3::timestamptz) as changed`,
-  parameters: ["ids", "receipt", "now"],
-};
-
-/** sql/statements/operate.sql */
-export const findLastId: Statement<
-  Record<string, never>,
-  { readonly id: string }
-> = {
-  name: "find_last_id",
-  text: `select id from leasehold.inbox order by id desc limit 1`,
-  parameters: [],
+  text: `select leasehold.inbox_redrive($1::uuid[], $2::text[], $3::uuid, $4::timestamptz) as changed`,
+  parameters: ["ids", "statuses", "receipt", "now"],
 };
 
 /** sql/statements/operate.sql */
 export const pickForDiscard: Statement<
-  { readonly after: string | null; readonly last: string; readonly ids: readonly string[] | null; readonly statuses: readonly string[]; readonly kind: string | null; readonly partitionKey: string | null; readonly limit: number },
-  { readonly id: string }
+  { readonly ids: readonly string[] | null; readonly statuses: readonly string[]; readonly kind: string | null; readonly partitionKey: string | null; readonly fingerprint: string | null; readonly limit: number },
+  { readonly ids: string | null }
 > = {
   name: "pick_for_discard",
-  text: `select id from leasehold.inbox
-where ($1::uuid is null or id > $1) and id <= $2::uuid
-  and ($3::uuid[] is null or id = any($3)) and status = any($4::text[])
-  and ($5::text is null or kind = $5) and ($6::text is null or partition_key = $6)
-order by id limit $7::int`,
-  parameters: ["after", "last", "ids", "statuses", "kind", "partitionKey", "limit"],
+  text: `select pg_catalog.string_agg(p.id::text, '' order by p.id) as ids from (
+  select id from leasehold.inbox
+  where ($1::uuid[] is null or id = any($1)) and status = any($2::text[])
+    and ($3::text is null or kind = $3) and ($4::text is null or partition_key = $4)
+    and ($5::text is null or leasehold.error_fingerprint(last_error) = $5)
+  order by id limit $6::int) p`,
+  parameters: ["ids", "statuses", "kind", "partitionKey", "fingerprint", "limit"],
 };
 
 /** sql/statements/operate.sql */
 export const discardJobs: Statement<
-  { readonly ids: readonly string[]; readonly reason: string | null; readonly receipt: string; readonly now: Date | null },
+  { readonly ids: readonly string[]; readonly statuses: readonly string[]; readonly reason: string | null; readonly receipt: string; readonly now: Date | null },
   { readonly changed: number }
 > = {
   name: "discard_jobs",
-  text: `select leasehold.inbox_discard($1::uuid[], $2::text, $3::uuid, $4::timestamptz) as changed`,
-  parameters: ["ids", "reason", "receipt", "now"],
+  text: `select leasehold.inbox_discard($1::uuid[], $2::text[], $3::text, $4::uuid, $5::timestamptz) as changed`,
+  parameters: ["ids", "statuses", "reason", "receipt", "now"],
+};
+
+/** sql/statements/operate.sql */
+export const limitSupportQuery: Statement<
+  Record<string, never>,
+  { readonly read_only: string; readonly jit: string }
+> = {
+  name: "limit_support_query",
+  text: `select pg_catalog.set_config('transaction_read_only', 'on', true) as read_only, pg_catalog.set_config('jit', 'off', true) as jit`,
+  parameters: [],
 };
 
 /** sql/statements/queues.sql */
 export const readServer: Statement<
   Record<string, never>,
-  { readonly version: number; readonly isolation: string; readonly datestyle: string; readonly read_only: boolean; readonly encoding: string; readonly float_digits: number; readonly path: string[]; readonly migrations_exists: boolean; readonly queues_exists: boolean; readonly version_exists: boolean; readonly place_exists: boolean }
+  { readonly version: number; readonly isolation: string; readonly datestyle: string; readonly read_only: boolean; readonly encoding: string; readonly float_digits: number; readonly path: string[]; readonly is_standby: boolean; readonly migrations_exists: boolean; readonly queues_exists: boolean; readonly version_exists: boolean; readonly place_exists: boolean }
 > = {
   name: "read_server",
   text: `select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 as version, pg_catalog.current_setting('default_transaction_isolation') as isolation,
        pg_catalog.current_setting('datestyle') as datestyle, pg_catalog.current_setting('default_transaction_read_only')::pg_catalog.bool as read_only,
        pg_catalog.current_setting('client_encoding') as encoding, pg_catalog.current_setting('extra_float_digits')::pg_catalog.int4 as float_digits,
-       pg_catalog.current_schemas(true)::pg_catalog.text[] as path,
+       pg_catalog.current_schemas(true)::pg_catalog.text[] as path, pg_catalog.pg_is_in_recovery() as is_standby,
        exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'leasehold' and c.relname = 'migrations') as migrations_exists,
        exists (select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -930,7 +1303,7 @@ export const listOpenFunctions: Statement<
 > = {
   name: "list_open_functions",
   text: `select p.oid::regprocedure::text as signature from pg_proc p
-where p.pronamespace = 'leasehold'::regnamespace and p.proname = any($1::text[])
+where p.pronamespace = 'leasehold'::regnamespace and p.proname = any($1::text[]) and p.proname <> 'attaching_day'
   and (p.proacl is null or exists (select 1 from pg_catalog.aclexplode(p.proacl) a where a.grantee = 0))
 order by 1`,
   parameters: ["functions"],
@@ -942,13 +1315,17 @@ export const insertQueue: Statement<
   Record<string, never>
 > = {
   name: "insert_queue",
-  text: `insert into leasehold.queues (name, "order", is_strict, on_dead_letter, buckets, ring, vnodes, prefer_regions, exclude_regions,
+  text: `with made as (
+insert into leasehold.queues (name, "order", is_strict, on_dead_letter, buckets, ring, vnodes, prefer_regions, exclude_regions,
                               retention, dead_letter_retention, dedupe_window, max_attempts, max_crashes, kinds)
 values ($1::text, $2::text, $3::boolean, $4::text, $5::int, $6::text, $7::int,
         $8::text[], $9::text[],
         $10::float8 * interval '1 ms', $11::float8 * interval '1 ms', $12::float8 * interval '1 ms',
         $13::int, $14::int, $15::jsonb)
-on conflict (name) do nothing`,
+on conflict (name) do nothing returning name, "order"
+)
+insert into leasehold.history (at, kind, queue, detail)
+select pg_catalog.clock_timestamp(), 'queue:created', m.name, pg_catalog.jsonb_build_object('order', m."order") from made m`,
   parameters: ["name", "order", "isStrict", "onDeadLetter", "buckets", "ring", "vnodes", "preferRegions", "excludeRegions", "retentionMs", "deadLetterRetentionMs", "dedupeWindowMs", "maxAttempts", "maxCrashes", "kinds"],
 };
 
@@ -962,7 +1339,7 @@ export const findQueue: Statement<
        (extract(epoch from retention) * 1000)::float8 as retention_ms,
        (extract(epoch from dead_letter_retention) * 1000)::float8 as dead_letter_retention_ms,
        (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, max_attempts, max_crashes, kinds, paused_at
-from leasehold.queues where name = $1::text`,
+from leasehold.queues where name = $1::text and dropped_at is null`,
   parameters: ["name"],
 };
 
@@ -972,6 +1349,16 @@ export const listQueues: Statement<
   { readonly name: string; readonly order: string; readonly buckets: number }
 > = {
   name: "list_queues",
+  text: `select name, "order", buckets from leasehold.queues where dropped_at is null order by name`,
+  parameters: [],
+};
+
+/** sql/statements/queues.sql */
+export const listQueueShapes: Statement<
+  Record<string, never>,
+  { readonly name: string; readonly order: string; readonly buckets: number }
+> = {
+  name: "list_queue_shapes",
   text: `select name, "order", buckets from leasehold.queues order by name`,
   parameters: [],
 };
@@ -982,13 +1369,20 @@ export const changeQueue: Statement<
   { readonly name: string }
 > = {
   name: "change_queue",
-  text: `update leasehold.queues set retention = coalesce($1::float8 * interval '1 ms', retention),
+  text: `with changed as (
+update leasehold.queues set retention = coalesce($1::float8 * interval '1 ms', retention),
   dead_letter_retention = coalesce($2::float8 * interval '1 ms', dead_letter_retention),
   dedupe_window = coalesce($3::float8 * interval '1 ms', dedupe_window),
   max_attempts = coalesce($4::int, max_attempts), max_crashes = coalesce($5::int, max_crashes),
   kinds = coalesce($6::jsonb, kinds)
 where name = $7::text and ($1::float8 is null or (retention > interval '0') = ($1::float8 > 0))
-returning name`,
+returning name
+), noted as (
+  insert into leasehold.history (at, kind, queue, detail)
+  select pg_catalog.clock_timestamp(), 'queue:changed', c.name, pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('retentionMs', $1::float8, 'deadLetterRetentionMs', $2::float8,
+    'dedupeWindowMs', $3::float8, 'maxAttempts', $4::int, 'maxCrashes', $5::int, 'kinds', $6::jsonb)) from changed c
+)
+select name from changed`,
   parameters: ["retentionMs", "deadLetterRetentionMs", "dedupeWindowMs", "maxAttempts", "maxCrashes", "kinds", "name"],
 };
 
@@ -1028,26 +1422,69 @@ where i.inhparent = pg_catalog.to_regclass('leasehold.inbox_archive') and c.reln
 };
 
 /** sql/statements/queues.sql */
+export const lockQueue: Statement<
+  Record<string, never>,
+  { readonly order: string; readonly is_dropped: boolean }
+> = {
+  name: "lock_queue",
+  text: `select "order", dropped_at is not null as is_dropped from leasehold.queues where name = 'inbox' for update`,
+  parameters: [],
+};
+
+/** sql/statements/queues.sql */
+export const markDropped: Statement<
+  { readonly now: Date | null },
+  Record<string, never>
+> = {
+  name: "mark_dropped",
+  text: `update leasehold.queues set dropped_at = coalesce($1::timestamptz, pg_catalog.now()) where name = 'inbox'`,
+  parameters: ["now"],
+};
+
+/** sql/statements/queues.sql */
+export const forgetKeys: Statement<
+  { readonly limit: number },
+  { readonly removed: string }
+> = {
+  name: "forget_keys",
+  text: `with batch as materialized (
+  select d.idempotency_key from leasehold.dedupe d where d.queue = 'inbox' order by d.idempotency_key limit $1::int
+), gone as (
+  delete from leasehold.dedupe d using batch b where d.queue = 'inbox' and d.idempotency_key = b.idempotency_key returning 1
+)
+select pg_catalog.count(*) as removed from gone`,
+  parameters: ["limit"],
+};
+
+/** sql/statements/queues.sql */
 export const forgetQueue: Statement<
   Record<string, never>,
   Record<string, never>
 > = {
   name: "forget_queue",
-  text: `with d as (delete from leasehold.dedupe where queue = 'inbox'),
-     s as (delete from leasehold.samples where queue = 'inbox'),
-     m as (delete from leasehold.migrations where queue = 'inbox')
-delete from leasehold.queues where name = 'inbox'`,
+  text: `with s as (delete from leasehold.samples where queue = 'inbox'),
+     m as (delete from leasehold.migrations where queue = 'inbox'),
+     q as (delete from leasehold.queues where name = 'inbox' returning name)
+insert into leasehold.history (at, kind, queue) select pg_catalog.clock_timestamp(), 'queue:dropped', q.name from q`,
   parameters: [],
 };
 
 /** sql/statements/queues.sql */
 export const pauseQueue: Statement<
-  { readonly now: Date | null; readonly name: string },
+  { readonly name: string; readonly now: Date | null },
   { readonly paused_at: Date }
 > = {
   name: "pause_queue",
-  text: `update leasehold.queues set paused_at = coalesce(paused_at, $1::timestamptz, pg_catalog.now()) where name = $2::text returning paused_at`,
-  parameters: ["now", "name"],
+  text: `with before as materialized (
+  select q.name, q.paused_at from leasehold.queues q where q.name = $1::text for update
+), paused as (
+  update leasehold.queues q set paused_at = coalesce(b.paused_at, $2::timestamptz, pg_catalog.now()) from before b where q.name = b.name returning q.paused_at
+), noted as (
+  insert into leasehold.history (at, kind, queue)
+  select coalesce($2::timestamptz, pg_catalog.clock_timestamp()), 'queue:paused', b.name from before b where b.paused_at is null
+)
+select p.paused_at from paused p`,
+  parameters: ["name", "now"],
 };
 
 /** sql/statements/queues.sql */
@@ -1056,13 +1493,231 @@ export const resumeQueue: Statement<
   { readonly name: string }
 > = {
   name: "resume_queue",
-  text: `with resumed as (
-  update leasehold.queues set paused_at = null where name = $1::text returning name, buckets
+  text: `with before as materialized (
+  select q.name, q.paused_at from leasehold.queues q where q.name = $1::text for update
+), resumed as (
+  update leasehold.queues q set paused_at = null from before b where q.name = b.name returning q.name, q.buckets
+), noted as (
+  insert into leasehold.history (at, kind, queue, detail)
+  select pg_catalog.clock_timestamp(), 'queue:resumed', b.name, pg_catalog.jsonb_build_object('paused_at', b.paused_at) from before b where b.paused_at is not null
 ), told as materialized (
   select leasehold.wake_workers(r.name, array(select pg_catalog.generate_series(0, r.buckets - 1))) from resumed r
 )
 select r.name from resumed r cross join told`,
   parameters: ["name"],
+};
+
+/** sql/statements/replica.sql */
+export const readServerPlace: Statement<
+  Record<string, never>,
+  { readonly is_standby: boolean; readonly database_id: string; readonly started: string }
+> = {
+  name: "read_server_place",
+  text: `select pg_catalog.pg_is_in_recovery() as is_standby, (select d.oid::text from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()) as database_id,
+       extract(epoch from pg_catalog.pg_postmaster_start_time())::text as started`,
+  parameters: [],
+};
+
+/** sql/statements/replica.sql */
+export const readSystemId: Statement<
+  Record<string, never>,
+  { readonly system_id: string }
+> = {
+  name: "read_system_id",
+  text: `select c.system_identifier::text as system_id from pg_catalog.pg_control_system() c`,
+  parameters: [],
+};
+
+/** sql/statements/replica.sql */
+export const readReplayedAt: Statement<
+  Record<string, never>,
+  { readonly is_standby: boolean; readonly replayed_at: Date | null }
+> = {
+  name: "read_replayed_at",
+  text: `select pg_catalog.pg_is_in_recovery() as is_standby, pg_catalog.pg_last_xact_replay_timestamp() as replayed_at`,
+  parameters: [],
+};
+
+/** sql/statements/replica.sql */
+export const readWalPosition: Statement<
+  Record<string, never>,
+  { readonly position: string }
+> = {
+  name: "read_wal_position",
+  text: `select pg_catalog.pg_current_wal_lsn()::text as position`,
+  parameters: [],
+};
+
+/** sql/statements/replica.sql */
+export const readReplicaLag: Statement<
+  { readonly position: string | null },
+  { readonly behind_ms: number | null }
+> = {
+  name: "read_replica_lag",
+  text: `select case when not pg_catalog.pg_is_in_recovery() then 0
+            when pg_catalog.pg_last_wal_replay_lsn() >= $1::text::pg_lsn then 0
+            when $1 is null and pg_catalog.pg_last_wal_replay_lsn() >= pg_catalog.pg_last_wal_receive_lsn() and exists (select 1 from pg_catalog.pg_stat_wal_receiver) then 0
+            else greatest(0, extract(epoch from pg_catalog.clock_timestamp() - pg_catalog.pg_last_xact_replay_timestamp()) * 1000) end::float8 as behind_ms`,
+  parameters: ["position"],
+};
+
+/** sql/statements/search.sql */
+export const searchJobs: Statement<
+  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly workerId: string | null; readonly olderMs: number | null; readonly now: Date | null; readonly newerMs: number | null; readonly error: string | null; readonly fingerprint: string | null; readonly payload: string | null; readonly before: string | null; readonly rows: number; readonly limit: number; readonly payloadBytes: number },
+  { readonly looked: string; readonly is_end: boolean; readonly last_id: string | null; readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly status: string | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly available_at: Date | null; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date | null; readonly finished_at: Date | null; readonly payload_omitted: boolean | null }
+> = {
+  name: "search_jobs",
+  text: `with walked as materialized (
+  select w.id, pg_catalog.row_number() over (order by w.id desc) as n, w.is_match from (
+    select j.id,
+           (j.status = coalesce($1::text, j.status) and j.kind = coalesce($2::text, j.kind) and j.partition_key = coalesce($3::text, j.partition_key)
+           and ($4::text is null or j.claimed_by = $4 or j.errors -> -1 ->> 'worker' = $4) and ($5::float8 is null or j.created_at <= coalesce($6::timestamptz, pg_catalog.now()) - $5 * interval '1 ms')
+           and ($7::float8 is null or j.created_at >= coalesce($6::timestamptz, pg_catalog.now()) - $7 * interval '1 ms')
+           and ($8::text is null or pg_catalog.strpos(pg_catalog.lower(j.last_error), pg_catalog.lower($8)) > 0) and ($9::text is null or leasehold.error_fingerprint(j.last_error) = $9)
+           and ($10::jsonb is null or j.payload @> $10::jsonb)) as is_match
+    from leasehold.inbox j where j.id < coalesce($11::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') order by j.id desc limit $12::int) w
+), found as materialized (
+  select w.id, w.n from walked w where w.is_match limit $13::int
+), reach as materialized (
+  select r.is_full, case when r.is_full then r.n else (select pg_catalog.count(*) from walked) end as looked
+  from (select pg_catalog.count(*) = $13 as is_full, pg_catalog.max(f.n) as n from found f) r
+)
+select r.looked, not r.is_full and r.looked < $12 as is_end,
+       case when r.is_full then (select f.id from found f order by f.n desc limit 1) else (select w.id from walked w order by w.n desc limit 1) end as last_id,
+       j.id, j.seq, j.kind, case when j.bytes <= $14::int then j.payload end as payload, case when j.bytes <= $14 then j.headers else '{}' end as headers, j.partition_key, j.partition_bucket, j.status, j.attempts, j.crashes, j.max_attempts, j.priority, j.available_at, j.claimed_by, j.claimed_at,
+       j.lease_expires_at as lease_expires_at, j.lease_generation, j.last_error, j.errors, j.idempotency_key, j.created_at, j.finished_at, j.bytes > $14 as payload_omitted
+from reach r left join (found f join leasehold.inbox j on j.id = f.id) on true
+order by f.n`,
+  parameters: ["status", "kind", "partitionKey", "workerId", "olderMs", "now", "newerMs", "error", "fingerprint", "payload", "before", "rows", "limit", "payloadBytes"],
+};
+
+/** sql/statements/search.sql */
+export const searchHeldJobs: Statement<
+  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly workerId: string | null; readonly olderMs: number | null; readonly now: Date | null; readonly newerMs: number | null; readonly error: string | null; readonly fingerprint: string | null; readonly payload: string | null; readonly after: string | null; readonly rows: number; readonly limit: number; readonly payloadBytes: number },
+  { readonly looked: string; readonly is_end: boolean; readonly last_id: string | null; readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly status: string | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly available_at: Date | null; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date | null; readonly finished_at: Date | null; readonly payload_omitted: boolean | null }
+> = {
+  name: "search_held_jobs",
+  text: `with walked as materialized (
+  select w.id, pg_catalog.row_number() over (order by w.id) as n, w.is_match from (
+    select j.id,
+           (j.status = coalesce($1::text, j.status) and j.kind = coalesce($2::text, j.kind) and j.partition_key = coalesce($3::text, j.partition_key)
+           and ($4::text is null or j.claimed_by = $4 or j.errors -> -1 ->> 'worker' = $4) and ($5::float8 is null or j.created_at <= coalesce($6::timestamptz, pg_catalog.now()) - $5 * interval '1 ms')
+           and ($7::float8 is null or j.created_at >= coalesce($6::timestamptz, pg_catalog.now()) - $7 * interval '1 ms')
+           and ($8::text is null or pg_catalog.strpos(pg_catalog.lower(j.last_error), pg_catalog.lower($8)) > 0) and ($9::text is null or leasehold.error_fingerprint(j.last_error) = $9)
+           and ($10::jsonb is null or j.payload @> $10::jsonb)) as is_match
+    from leasehold.inbox j where j.id > coalesce($11::uuid, '00000000-0000-0000-0000-000000000000') order by j.id limit $12::int) w
+), found as materialized (
+  select w.id, w.n from walked w where w.is_match limit $13::int
+), reach as materialized (
+  select r.is_full, case when r.is_full then r.n else (select pg_catalog.count(*) from walked) end as looked
+  from (select pg_catalog.count(*) = $13 as is_full, pg_catalog.max(f.n) as n from found f) r
+)
+select r.looked, not r.is_full and r.looked < $12 as is_end,
+       case when r.is_full then (select f.id from found f order by f.n desc limit 1) else (select w.id from walked w order by w.n desc limit 1) end as last_id,
+       j.id, j.seq, j.kind, case when j.bytes <= $14::int then j.payload end as payload, case when j.bytes <= $14 then j.headers else '{}' end as headers, j.partition_key, j.partition_bucket, j.status, j.attempts, j.crashes, j.max_attempts, j.priority, j.available_at, j.claimed_by, j.claimed_at,
+       j.lease_expires_at as lease_expires_at, j.lease_generation, j.last_error, j.errors, j.idempotency_key, j.created_at, j.finished_at, j.bytes > $14 as payload_omitted
+from reach r left join (found f join leasehold.inbox j on j.id = f.id) on true
+order by f.n`,
+  parameters: ["status", "kind", "partitionKey", "workerId", "olderMs", "now", "newerMs", "error", "fingerprint", "payload", "after", "rows", "limit", "payloadBytes"],
+};
+
+/** sql/statements/search.sql */
+export const searchLine: Statement<
+  { readonly status: string | null; readonly kind: string | null; readonly workerId: string | null; readonly olderMs: number | null; readonly now: Date | null; readonly newerMs: number | null; readonly error: string | null; readonly fingerprint: string | null; readonly payload: string | null; readonly bucket: number; readonly partitionKey: string; readonly beforeSeq: bigint | null; readonly rows: number; readonly limit: number; readonly payloadBytes: number },
+  { readonly looked: string; readonly is_end: boolean; readonly last_id: string | null; readonly last_rank: string | null; readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly status: string | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly available_at: Date | null; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date | null; readonly finished_at: Date | null; readonly payload_omitted: boolean | null }
+> = {
+  name: "search_line",
+  text: `with walked as materialized (
+  select w.id, w.seq, pg_catalog.row_number() over (order by w.seq desc) as n, w.is_match from (
+    select j.id, j.seq,
+           (j.status = coalesce($1::text, j.status) and j.kind = coalesce($2::text, j.kind)
+           and ($3::text is null or j.claimed_by = $3 or j.errors -> -1 ->> 'worker' = $3) and ($4::float8 is null or j.created_at <= coalesce($5::timestamptz, pg_catalog.now()) - $4 * interval '1 ms')
+           and ($6::float8 is null or j.created_at >= coalesce($5::timestamptz, pg_catalog.now()) - $6 * interval '1 ms')
+           and ($7::text is null or pg_catalog.strpos(pg_catalog.lower(j.last_error), pg_catalog.lower($7)) > 0) and ($8::text is null or leasehold.error_fingerprint(j.last_error) = $8)
+           and ($9::jsonb is null or j.payload @> $9::jsonb)) as is_match
+    from leasehold.inbox j
+    where j.in_line and j.partition_bucket = $10::int and j.partition_key = $11::text and j.seq < coalesce($12::bigint, 9223372036854775807)
+    order by j.seq desc limit $13::int) w
+), found as materialized (
+  select w.id, w.seq, w.n from walked w where w.is_match limit $14::int
+), reach as materialized (
+  select r.is_full, case when r.is_full then r.n else (select pg_catalog.count(*) from walked) end as looked
+  from (select pg_catalog.count(*) = $14 as is_full, pg_catalog.max(f.n) as n from found f) r
+)
+select r.looked, not r.is_full and r.looked < $13 as is_end,
+       case when r.is_full then (select f.id from found f order by f.n desc limit 1) else (select w.id from walked w order by w.n desc limit 1) end as last_id,
+       case when r.is_full then (select f.seq from found f order by f.n desc limit 1) else (select w.seq from walked w order by w.n desc limit 1) end as last_rank,
+       j.id, j.seq, j.kind, case when j.bytes <= $15::int then j.payload end as payload, case when j.bytes <= $15 then j.headers else '{}' end as headers, j.partition_key, j.partition_bucket, j.status, j.attempts, j.crashes, j.max_attempts, j.priority, j.available_at, j.claimed_by, j.claimed_at,
+       j.lease_expires_at as lease_expires_at, j.lease_generation, j.last_error, j.errors, j.idempotency_key, j.created_at, j.finished_at, j.bytes > $15 as payload_omitted
+from reach r left join (found f join leasehold.inbox j on j.id = f.id) on true
+order by f.n`,
+  parameters: ["status", "kind", "workerId", "olderMs", "now", "newerMs", "error", "fingerprint", "payload", "bucket", "partitionKey", "beforeSeq", "rows", "limit", "payloadBytes"],
+};
+
+/** sql/statements/search.sql */
+export const searchDeadLetters: Statement<
+  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly workerId: string | null; readonly olderMs: number | null; readonly now: Date | null; readonly newerMs: number | null; readonly error: string | null; readonly fingerprint: string | null; readonly payload: string | null; readonly beforeAtUs: bigint | null; readonly before: string | null; readonly rows: number; readonly limit: number; readonly payloadBytes: number },
+  { readonly looked: string; readonly is_end: boolean; readonly last_id: string | null; readonly last_rank: string | null; readonly now_us: string; readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly status: string | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly available_at: Date | null; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date | null; readonly finished_at: Date | null; readonly payload_omitted: boolean | null }
+> = {
+  name: "search_dead_letters",
+  text: `with walked as materialized (
+  select w.id, w.at_us, pg_catalog.row_number() over (order by w.finished_at desc, w.id desc) as n, w.is_match from (
+    select j.id, j.finished_at, (extract(epoch from j.finished_at) * 1000000)::bigint as at_us,
+           (j.status = coalesce($1::text, j.status) and j.kind = coalesce($2::text, j.kind) and j.partition_key = coalesce($3::text, j.partition_key)
+           and ($4::text is null or j.claimed_by = $4 or j.errors -> -1 ->> 'worker' = $4) and ($5::float8 is null or j.created_at <= coalesce($6::timestamptz, pg_catalog.now()) - $5 * interval '1 ms')
+           and ($7::float8 is null or j.created_at >= coalesce($6::timestamptz, pg_catalog.now()) - $7 * interval '1 ms')
+           and ($8::text is null or pg_catalog.strpos(pg_catalog.lower(j.last_error), pg_catalog.lower($8)) > 0) and ($9::text is null or leasehold.error_fingerprint(j.last_error) = $9)
+           and ($10::jsonb is null or j.payload @> $10::jsonb)) as is_match
+    from leasehold.inbox j where j.finished_at is not null and (j.finished_at, j.id) <
+      (coalesce(timestamptz 'epoch' + $11::bigint * interval '1 microsecond', 'infinity'), coalesce($12::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+    order by j.finished_at desc, j.id desc limit $13::int) w
+), found as materialized (
+  select w.id, w.at_us, w.n from walked w where w.is_match limit $14::int
+), reach as materialized (
+  select r.is_full, case when r.is_full then r.n else (select pg_catalog.count(*) from walked) end as looked
+  from (select pg_catalog.count(*) = $14 as is_full, pg_catalog.max(f.n) as n from found f) r
+)
+select r.looked, not r.is_full and r.looked < $13 as is_end,
+       case when r.is_full then (select f.id from found f order by f.n desc limit 1) else (select w.id from walked w order by w.n desc limit 1) end as last_id,
+       case when r.is_full then (select f.at_us from found f order by f.n desc limit 1) else (select w.at_us from walked w order by w.n desc limit 1) end as last_rank, (extract(epoch from coalesce($6::timestamptz, pg_catalog.now())) * 1000000)::bigint as now_us,
+       j.id, j.seq, j.kind, case when j.bytes <= $15::int then j.payload end as payload, case when j.bytes <= $15 then j.headers else '{}' end as headers, j.partition_key, j.partition_bucket, j.status, j.attempts, j.crashes, j.max_attempts, j.priority, j.available_at, j.claimed_by, j.claimed_at,
+       j.lease_expires_at as lease_expires_at, j.lease_generation, j.last_error, j.errors, j.idempotency_key, j.created_at, j.finished_at, j.bytes > $15 as payload_omitted
+from reach r left join (found f join leasehold.inbox j on j.id = f.id) on true
+order by f.n`,
+  parameters: ["status", "kind", "partitionKey", "workerId", "olderMs", "now", "newerMs", "error", "fingerprint", "payload", "beforeAtUs", "before", "rows", "limit", "payloadBytes"],
+};
+
+/** sql/statements/search.sql */
+export const searchArchivedJobs: Statement<
+  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly workerId: string | null; readonly olderMs: number | null; readonly now: Date | null; readonly newerMs: number | null; readonly error: string | null; readonly fingerprint: string | null; readonly payload: string | null; readonly before: string | null; readonly movedBeforeUs: bigint | null; readonly rows: number; readonly limit: number; readonly payloadBytes: number },
+  { readonly looked: string; readonly is_end: boolean; readonly last_id: string | null; readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly status: string | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly available_at: Date | null; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date | null; readonly finished_at: Date | null; readonly payload_omitted: boolean | null }
+> = {
+  name: "search_archived_jobs",
+  text: `with walked as materialized (
+  select w.id, pg_catalog.row_number() over (order by w.id desc) as n, w.is_match from (
+    select j.id,
+           (j.status = coalesce($1::text, j.status) and j.kind = coalesce($2::text, j.kind) and j.partition_key = coalesce($3::text, j.partition_key)
+           and ($4::text is null or j.claimed_by = $4 or j.errors -> -1 ->> 'worker' = $4) and ($5::float8 is null or j.created_at <= coalesce($6::timestamptz, pg_catalog.now()) - $5 * interval '1 ms')
+           and ($7::float8 is null or j.created_at >= coalesce($6::timestamptz, pg_catalog.now()) - $7 * interval '1 ms')
+           and ($8::text is null or pg_catalog.strpos(pg_catalog.lower(j.last_error), pg_catalog.lower($8)) > 0) and ($9::text is null or leasehold.error_fingerprint(j.last_error) = $9)
+           and ($10::jsonb is null or j.payload @> $10::jsonb)) as is_match
+    from leasehold.inbox_archive j where j.id < coalesce($11::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and j.finished_at < coalesce(timestamptz 'epoch' + $12::bigint * interval '1 microsecond', 'infinity')
+    order by j.id desc limit $13::int) w
+), found as materialized (
+  select w.id, w.n from walked w where w.is_match limit $14::int
+), reach as materialized (
+  select r.is_full, case when r.is_full then r.n else (select pg_catalog.count(*) from walked) end as looked
+  from (select pg_catalog.count(*) = $14 as is_full, pg_catalog.max(f.n) as n from found f) r
+)
+select r.looked, not r.is_full and r.looked < $13 as is_end,
+       case when r.is_full then (select f.id from found f order by f.n desc limit 1) else (select w.id from walked w order by w.n desc limit 1) end as last_id,
+       j.id, j.seq, j.kind, case when not o.is_large then j.payload end as payload, case when not o.is_large then j.headers else '{}' end as headers, j.partition_key, j.partition_bucket, j.status, j.attempts, j.crashes, j.max_attempts, j.priority, j.available_at, j.claimed_by, j.claimed_at,
+       null::timestamptz as lease_expires_at, j.lease_generation, j.last_error, j.errors, j.idempotency_key, j.created_at, j.finished_at, o.is_large as payload_omitted
+from reach r left join (found f join leasehold.inbox_archive j on j.id = f.id cross join lateral (
+  select case when pg_catalog.pg_column_size(j.payload) > 2::bigint * $15::int then true
+              else pg_catalog.octet_length(j.payload::text) + pg_catalog.octet_length(j.headers::text) > $15 end as is_large offset 0) o) on true
+order by f.n`,
+  parameters: ["status", "kind", "partitionKey", "workerId", "olderMs", "now", "newerMs", "error", "fingerprint", "payload", "before", "movedBeforeUs", "rows", "limit", "payloadBytes"],
 };
 
 /** sql/statements/settle.sql */

@@ -18,10 +18,15 @@ export function consistent(sharing: Sharing, vnodes: number): ReadonlyMap<string
     const scores = new Float64Array(items.length * workers.length).fill(Number.NEGATIVE_INFINITY);
     for (const [index, item] of items.entries()) {
       const row = scores.subarray(index * workers.length, (index + 1) * workers.length);
-      scoreByDistance(row, hash32(item, itemSeed), circle);
+      scoreByDistance(row, pointOf(item), circle);
     }
     return scores;
   });
+}
+
+/** Where an item lies on the circle, from 0 to 2 ** 32 - 1. */
+export function pointOf(item: string): number {
+  return hash32(item, itemSeed);
 }
 
 interface Vnode {

@@ -2,19 +2,22 @@ import type { Activity } from "../runtime/activity.js";
 import type { Clock } from "../seams/clock.js";
 import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
+import type { WorkerLoad } from "./load.js";
 import type { TrustWindow } from "./trust-window.js";
-import type { Load, WorkerRecord } from "./worker-record.js";
+import type { WorkerRecord } from "./worker-record.js";
 
 export interface HeartbeatParts {
   readonly record: WorkerRecord;
   readonly trust: TrustWindow;
-  load(): Load;
+  load(): WorkerLoad;
   /** Others took us for dead; perhaps our session is gone and we have not noticed. Resolves when that is known, within a limit. */
   onMarkedDead(): Promise<void>;
   /** A beat that began then was accepted, and found that our session is gone on the server's side. */
   onSessionFree(beatStartedAtMs: number): void;
   /** The window had shut, and is open again: what this process knows of the others may be old. */
   onTrusted(): void;
+  /** An operator asks this process to drain. */
+  onDrainAsked(): void;
   /** Somebody else runs under our id: give way. */
   onSuperseded(): void;
 }
@@ -45,6 +48,7 @@ export function heartbeat(
       trust.extend(startedAtMs);
       if (answer === "accepted" && record.isSessionFree) parts.onSessionFree(startedAtMs);
       if (!wasOpen) parts.onTrusted();
+      if (answer === "accepted" && record.isDrainAsked) parts.onDrainAsked();
       return record.settings.heartbeatMs * (1 - defaults.pollJitter * seams.random.fraction());
     },
   };

@@ -1,16 +1,21 @@
 import { InvalidKeyError, InvalidOptionError } from "../errors.js";
 import { defaults, wholeNumber } from "../settings.js";
 import { isStorableText } from "../work/json.js";
+import { checkedMetadata } from "./load.js";
 
 /** What a user may say about this process as a worker. */
 export interface MemberOptions {
   /** WORKER_ID, or hostname-pid. Two processes must never share one. */
   readonly workerId?: string | undefined;
-  readonly region?: string;
+  readonly region?: string | undefined;
   /** WORKER_LEASE_HEARTBEAT_MS, or 10 s. */
-  readonly heartbeatMs?: number;
+  readonly heartbeatMs?: number | undefined;
   /** WORKER_LEASE_TTL_MS, or 30 s; at least three heartbeats. */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
+  /** How long the list of live workers is used before it is read again; 8 s. Changes that are notified are read at once. */
+  readonly ringCacheMs?: number | undefined;
+  /** Yours, such as { version: "1.2.0" }: shown by lh.workers() and stored in the registry with each heartbeat. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface MemberSettings {
@@ -20,6 +25,9 @@ export interface MemberSettings {
   readonly region: string | null;
   readonly heartbeatMs: number;
   readonly ttlMs: number;
+  readonly ringCacheMs: number;
+  /** As JSON: an object. */
+  readonly metadata: string;
   /** How often tenants are shared out anew, unless a supervisor says otherwise. */
   readonly tickMs: number;
 }
@@ -46,9 +54,15 @@ export function memberSettings(options: MemberOptions, environment: MemberSurrou
     max: 86_400_000,
   });
   const tickMs = checkedTickMs(fromText("WORKER_OWNERSHIP_TICK_MS", environment.tickMs));
-  if (options.region !== undefined && (typeof options.region !== "string" || options.region === "")) {
-    throw new InvalidOptionError("region", options.region, "the name of a region");
+  const { region } = options;
+  if (region !== undefined && (typeof region !== "string" || region === "" || !isStorableText(region))) {
+    throw new InvalidOptionError("region", region, "the name of a region");
   }
+  const ringCacheMs = wholeNumber("ringCacheMs", options.ringCacheMs, {
+    fallback: defaults.ringCacheMs,
+    min: defaults.ringCacheMsMin,
+    max: defaults.ringCacheMsMax,
+  });
   const id = options.workerId ?? environment.workerId ?? `${environment.hostname}-${environment.pid}`;
   return Object.freeze({
     id: checkedWorkerId(id),
@@ -57,6 +71,8 @@ export function memberSettings(options: MemberOptions, environment: MemberSurrou
     region: options.region ?? null,
     heartbeatMs,
     ttlMs,
+    ringCacheMs,
+    metadata: checkedMetadata(options.metadata),
     tickMs,
   });
 }

@@ -7,13 +7,15 @@ import type { Clock } from "../seams/clock.js";
 import type { Random } from "../seams/random.js";
 import type { Sessions } from "../seams/session.js";
 import { defaults } from "../settings.js";
+import type { RecentFigures } from "../work/figures.js";
 import { DirectSession } from "./direct-session.js";
 import { heartbeat } from "./heartbeat.js";
+import type { WorkerLoad } from "./load.js";
 import type { MemberSettings } from "./member-settings.js";
 import { Roster } from "./roster.js";
 import { TrustWindow } from "./trust-window.js";
 import { Watch } from "./watch.js";
-import { type Failing, type Load, WorkerRecord } from "./worker-record.js";
+import { type Failing, WorkerRecord } from "./worker-record.js";
 
 export interface MembershipSeams {
   readonly database: GuardedDatabase;
@@ -33,9 +35,17 @@ export interface Participant {
   /** Rows may be waiting in these buckets; null for any. */
   onWake(buckets: readonly number[] | null): void;
   onSuperseded(): void;
+  /** An operator asks this process to drain: stop in good order. Called at each beat until it has. */
+  onDrainAsked(): void;
   /** How long this process is sure of being taken for alive has become shorter: ask sureForMs(). */
   onDoubt?(): void;
-  load(): { readonly running: number; readonly inHand: number; readonly idleMs?: number | null };
+  load(): {
+    readonly running: number;
+    readonly inHand: number;
+    readonly slots?: number;
+    readonly idleMs?: number | null;
+    readonly recent?: RecentFigures;
+  };
 }
 
 /**
@@ -73,7 +83,7 @@ export class Membership {
     this.#events = seams.events;
     this.record = new WorkerRecord(seams, settings);
     this.trust = new TrustWindow(seams, settings);
-    this.roster = new Roster(seams);
+    this.roster = new Roster(seams, settings.ringCacheMs);
     this.#session = new DirectSession(seams, settings.id, {
       onRing: (payload) => this.#onRingNotice(payload),
       onWake: (payload) => this.#onWake(payload),
@@ -88,6 +98,9 @@ export class Membership {
         onMarkedDead: () => this.#onMarkedDead(),
         onSessionFree: (beatStartedAtMs) => this.#onSessionFree(beatStartedAtMs),
         onTrusted: () => this.#ring.wake(),
+        onDrainAsked: () => {
+          for (const participant of this.#participants.values()) participant.onDrainAsked();
+        },
         onSuperseded: () => this.#onSuperseded(),
       }),
     );
@@ -102,6 +115,13 @@ export class Membership {
   /** True when notifications reach this process. */
   get canBeWoken(): boolean {
     return this.#session.state === "open";
+  }
+
+  /** For how long the slowest of its loops has been in a pass, or is overdue. */
+  lateMs(): number {
+    return Math.max(
+      ...[this.#heartbeat, this.#ring, this.#sessionLoop, this.#watch].map((loop) => loop.lateMs()),
+    );
   }
 
   get isSuperseded(): boolean {
@@ -286,16 +306,20 @@ export class Membership {
     for (const participant of this.#participants.values()) participant.onSuperseded();
   }
 
-  #load(): Load {
+  #load(): WorkerLoad {
     let running = 0;
-    let inHand = 0;
+    let held = 0;
+    let slots = 0;
     const idleMs: Record<string, number> = {};
+    const recent: Record<string, RecentFigures> = {};
     for (const [queue, participant] of this.#participants) {
       const load = participant.load();
       running += load.running;
-      inHand += load.inHand;
+      held += load.inHand;
+      slots += load.slots ?? 0;
       if (typeof load.idleMs === "number") idleMs[queue] = load.idleMs;
+      if (load.recent !== undefined) recent[queue] = load.recent;
     }
-    return { version: this.#version, running, inHand, idleMs };
+    return { version: this.#version, running, slots, held, idleMs, recent };
   }
 }

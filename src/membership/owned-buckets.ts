@@ -34,6 +34,7 @@ export class OwnedBuckets {
   readonly #workerId: string;
   readonly #roster: Roster;
   #owned: readonly number[] = [];
+  #members: readonly string[] = [];
 
   constructor(seams: { events: Events; settings: QueueSettings }, workerId: string, roster: Roster) {
     this.#events = seams.events;
@@ -58,15 +59,22 @@ export class OwnedBuckets {
     const members = this.#roster.skilledOn(queue);
     const ring = ringOf(this.#settings, members);
     const owned = triedBy(this.#settings, ring, members, this.#workerId);
-    const before = new Set(this.#owned);
-    const gained = owned.filter((bucket) => !before.has(bucket));
-    const lost = this.#owned.length - (owned.length - gained.length);
-    this.#owned = owned;
+    const gained = without(owned, this.#owned);
+    const lost = without(this.#owned, owned);
     const workers = ring.members;
-    if (gained.length > 0 || lost > 0) {
-      const counts = { owned: owned.length, gained: gained.length, lost };
-      this.#events.emit("ring:changed", { queue, workerId: this.#workerId, workers, ...counts });
+    const [joined, left] = [without(workers, this.#members), without(this.#members, workers)];
+    this.#owned = owned;
+    this.#members = workers;
+    if (gained.length > 0 || lost.length > 0) {
+      const counts = { owned: owned.length, gained: gained.length, lost: lost.length };
+      const moved = { gainedBuckets: gained, lostBuckets: lost, joined, left };
+      this.#events.emit("ring:changed", { queue, workerId: this.#workerId, workers, ...counts, ...moved });
     }
     return gained;
   }
+}
+
+function without<T>(all: readonly T[], some: readonly T[]): readonly T[] {
+  const set = new Set(some);
+  return all.filter((one) => !set.has(one));
 }

@@ -36,12 +36,14 @@ const expiryMarginMs = 20;
 export class Roster implements Activity {
   readonly name = "ring";
   readonly #seams: RosterSeams;
+  readonly #cacheMs: number;
   readonly #listeners = new Set<() => void>();
   #members: readonly Member[] = [];
   #fingerprint = "";
 
-  constructor(seams: RosterSeams) {
+  constructor(seams: RosterSeams, cacheMs: number) {
     this.#seams = seams;
+    this.#cacheMs = cacheMs;
   }
 
   get members(): readonly Member[] {
@@ -96,7 +98,7 @@ export class Roster implements Activity {
       this.#fingerprint = fingerprint;
       for (const listener of this.#listeners) listener();
     }
-    const refreshMs = defaults.ringRefreshMs * (1 - defaults.pollJitter * random.fraction());
+    const refreshMs = this.#cacheMs * (1 - defaults.pollJitter * random.fraction());
     return rows.reduce((soonest, row) => Math.min(soonest, row.expires_in_ms + expiryMarginMs), refreshMs);
   }
 }

@@ -13,6 +13,7 @@ import type { Clock } from "../seams/clock.js";
 import type { Query } from "../seams/database.js";
 import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
+import { type WorkerLoad, withLoad } from "./load.js";
 import type { MemberSettings } from "./member-settings.js";
 
 export interface RecordSeams {
@@ -21,15 +22,6 @@ export interface RecordSeams {
   readonly clock: Clock;
   readonly random: Random;
   readonly events: Events;
-}
-
-/** What goes into the row at each beat, for people and dashboards. */
-export interface Load {
-  readonly version: string;
-  readonly running: number;
-  readonly inHand: number;
-  /** For each queue that it owns buckets of: for how long it had room and no claim was answered. */
-  readonly idleMs: Readonly<Record<string, number>>;
 }
 
 /** What of a worker's work on a queue always fails, and why. */
@@ -62,6 +54,8 @@ export class WorkerRecord {
   toldSession = false;
   /** Whether the last beat found that the registry takes our session for gone. */
   isSessionFree = false;
+  /** Whether the last beat found that an operator asks this process to drain. */
+  isDrainAsked = false;
 
   constructor(seams: RecordSeams, settings: MemberSettings) {
     this.#seams = seams;
@@ -100,11 +94,11 @@ export class WorkerRecord {
   }
 
   /** Enters the registry, or enters it again: the generation rises and the row is alive whatever it was. False when it has become another process's row. */
-  async register(load: Load, why: string): Promise<boolean> {
+  async register(load: WorkerLoad, why: string): Promise<boolean> {
     return await this.#turn.run(() => this.#register(load, why));
   }
 
-  async beat(load: Load): Promise<BeatAnswer> {
+  async beat(load: WorkerLoad): Promise<BeatAnswer> {
     return await this.#turn.run(() => this.#beat(load));
   }
 
@@ -120,7 +114,7 @@ export class WorkerRecord {
     return await this.#turn.run(() => this.#tellQueues(failing === null ? [] : [queue]));
   }
 
-  async #register(load: Load, why: string): Promise<boolean> {
+  async #register(load: WorkerLoad, why: string): Promise<boolean> {
     const { database, bind, clock, events } = this.#seams;
     const { id, hostname, pid, region, ttlMs } = this.settings;
     const told = this.hasSession;
@@ -137,7 +131,8 @@ export class WorkerRecord {
           hasSession: told,
           isNew: this.#isNew,
           incarnation: this.#incarnation,
-          metadata: JSON.stringify(load),
+          metadata: withLoad(this.settings.metadata, load),
+          why,
           graceMs: defaults.sessionGraceMs,
           now: clock.databaseNow(),
         }),
@@ -152,7 +147,7 @@ export class WorkerRecord {
     return true;
   }
 
-  async #beat(load: Load): Promise<BeatAnswer> {
+  async #beat(load: WorkerLoad): Promise<BeatAnswer> {
     const { database, bind, clock } = this.#seams;
     const told = this.hasSession;
     const [row] = await database.run(
@@ -162,13 +157,14 @@ export class WorkerRecord {
           generation: this.#generation,
           ...this.#works(),
           hasSession: told,
-          metadata: JSON.stringify(load),
+          metadata: withLoad(this.settings.metadata, load),
           now: clock.databaseNow(),
         }),
       ),
     );
     this.isSessionFree = told && row?.is_free === true;
     if (row?.accepted === true) {
+      this.isDrainAsked = row.is_drain_asked;
       this.toldSession &&= told;
       return "accepted";
     }

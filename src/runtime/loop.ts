@@ -25,10 +25,17 @@ export class Loop {
   #isStopping = false;
   #failures = 0;
   #running: Promise<void> | null = null;
+  /** When the pass under way began, or when the next one should. */
+  #expectedAtMs = Number.POSITIVE_INFINITY;
 
   constructor(seams: LoopSeams, activity: Activity) {
     this.#seams = seams;
     this.#activity = activity;
+  }
+
+  /** For how long a pass has been under way, or is overdue; 0 while it sleeps as it should, and when it does not run. */
+  lateMs(): number {
+    return this.#running === null ? 0 : Math.max(0, this.#seams.clock.monotonicMs() - this.#expectedAtMs);
   }
 
   start(): void {
@@ -52,6 +59,7 @@ export class Loop {
   async #run(): Promise<void> {
     while (!this.#isStopping) {
       this.#isWoken = false;
+      this.#expectedAtMs = this.#seams.clock.monotonicMs();
       const delayMs = await this.#pass();
       if (this.#isStopping) break;
       await this.#sleep(this.#isWoken ? 0 : delayMs);
@@ -82,7 +90,9 @@ export class Loop {
   async #sleep(delayMs: number): Promise<void> {
     if (delayMs <= 0) return await this.#seams.clock.sleep(0);
     this.#alarm = new AbortController();
-    await this.#seams.clock.sleep(Math.min(delayMs, defaults.loopSleepMsMax), this.#alarm.signal);
+    const sleepMs = Math.min(delayMs, defaults.loopSleepMsMax);
+    this.#expectedAtMs = this.#seams.clock.monotonicMs() + sleepMs;
+    await this.#seams.clock.sleep(sleepMs, this.#alarm.signal);
     this.#alarm = null;
   }
 }

@@ -17,6 +17,8 @@ export interface Query<R> {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
+  /** Whose tables and functions it needs; `queue` is null for a statement of the schema alone. */
+  readonly place?: { readonly schema: string; readonly queue: string | null };
   /** How long an answer may take, and how often it is tried, where that is less than for other queries. */
   readonly timeoutMs?: number;
   readonly triesMax?: number;
@@ -30,8 +32,16 @@ export interface Tx {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
 
+/** A transaction of the library's, as the callbacks of lh.transaction and job.transaction get it. `R` is what you know of the rows. */
+export interface OpenTx extends Tx {
+  query<R = Record<string, unknown>>(
+    text: string,
+    values?: unknown[],
+  ): Promise<{ readonly rows: readonly R[]; readonly rowCount: number | null }>;
+}
+
 /** A transaction on a connection of ours: our own statements go by their names, so that the server need not plan them each time. */
-export interface OwnTx extends Tx {
+export interface OwnTx extends OpenTx {
   run<R>(query: Query<R>): Promise<readonly R[]>;
 }
 

@@ -63,6 +63,7 @@ export class FleetOwnership implements Ownership {
       onWake: () => listener.onChange(),
       onDoubt: () => listener.onDoubt(),
       onSuperseded: () => listener.onSuperseded(),
+      onDrainAsked: () => listener.onDrainAsked(),
       load: () => ({ running: listener.load(), inHand: 0 }),
     });
   }

@@ -7,6 +7,8 @@ export interface OwnershipListener {
   onChange(): void;
   /** How long this process may believe in its leases has become shorter. */
   onDoubt(): void;
+  /** An operator asks this process to drain. */
+  onDrainAsked(): void;
   /** Somebody else has its id. */
   onSuperseded(): void;
   load(): number;

@@ -7,20 +7,20 @@ import type { HotTenant } from "./tenant.js";
 /** How busy a tenant is, by whatever a user counts. Several of one tenant are added up. */
 export interface TenantActivity extends HotTenant {
   /** Rows that wait, for instance. */
-  readonly depth?: number;
+  readonly depth?: number | undefined;
   /** Per second. */
-  readonly rate?: number;
+  readonly rate?: number | undefined;
 }
 
 export interface PolicyOptions {
   /** Asked at each tick. Name only tenants that are busy. */
   measure(): Promise<Iterable<TenantActivity>> | Iterable<TenantActivity>;
   /** Hot from this depth on. */
-  readonly depthMin?: number;
+  readonly depthMin?: number | undefined;
   /** Hot from this rate on, per second. */
-  readonly rateMin?: number;
+  readonly rateMin?: number | undefined;
   /** Cold after so long without depth or rate; also what was promoted by hand. */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
 }
 
 const policyNames: OptionNames<PolicyOptions> = Object.freeze({

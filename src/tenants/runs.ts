@@ -28,6 +28,7 @@ export class Runs<S> {
   /** Ends when every sure lease does; so it sleeps as long as they last. */
   readonly #trustLoop: Loop;
   #onEmpty: () => void = () => {};
+  #isShut = false;
 
   constructor(seams: LoopSeams, parts: RunsParts<S>) {
     this.#events = seams.events;
@@ -79,10 +80,15 @@ export class Runs<S> {
     await Promise.all([this.#letGoLoop.stop(), this.#trustLoop.stop()]);
   }
 
+  /** Starts nothing any more: an answer that comes after the drain finds the tenant given up. */
+  shut(): void {
+    this.#isShut = true;
+  }
+
   /** Starts what was won; what is not sure any more goes back unstarted. */
   begin(tenant: string, token: bigint): boolean {
     const { ownership, settings } = this.#parts;
-    if (ownership.sureForMs() <= 0) {
+    if (this.#isShut || ownership.sureForMs() <= 0) {
       this.#giveUp({ tenant, token, staysHot: true, done: () => {} });
       return false;
     }

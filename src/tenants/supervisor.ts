@@ -1,36 +1,23 @@
 import { NotOwnerError, WorkerStateError } from "../errors.js";
-import type { EventName, Events, Listener } from "../events.js";
+import type { EventName, Listener } from "../events.js";
+import { Deadline } from "../runtime/deadline.js";
 import { InTurn } from "../runtime/in-turn.js";
 import { Loop } from "../runtime/loop.js";
-import type { Clock } from "../seams/clock.js";
-import type { Random } from "../seams/random.js";
 import { asObject, defaults } from "../settings.js";
 import { checkedRegion, checkedTenant } from "./checked-tenant.js";
 import { type DispatchParts, dispatchCold, fanOut } from "./dispatch.js";
 import { HotSet } from "./hot-set.js";
 import { holderElsewhere } from "./lease.js";
 import { TenantCounts, type TenantMetrics } from "./metrics.js";
-import type { ActiveWorker, Ownership } from "./ownership.js";
+import type { ActiveWorker } from "./ownership.js";
 import { RestartLoops } from "./restart-loops.js";
 import { Runs } from "./runs.js";
+import type { SupervisorSeams } from "./supervisor-seams.js";
 import type { DispatchOptions, FanOutOptions, TaskResult } from "./task-result.js";
 import { Tasks, type TenantTask } from "./tasks.js";
 import type { DemoteReason } from "./tenant.js";
 import type { TenantSettings, TenantSupervisorOptions } from "./tenant-settings.js";
 import { Tick } from "./tick.js";
-
-export interface SupervisorSeams {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly events: Events;
-  readonly ownership: Ownership;
-  /** One round, if it is due and nobody else is at it; null for a process alone. */
-  readonly housekeep: (() => Promise<unknown>) | null;
-  /** Begins to heed signals; returns what ends that. */
-  heedSignals(): () => void;
-  /** Has close() stop this one; returns what takes that back. */
-  attach(part: { stop(why: string): Promise<void> }): () => void;
-}
 
 export type SupervisorState = "new" | "starting" | "working" | "draining" | "stopped";
 
@@ -65,6 +52,7 @@ export class TenantSupervisor<S = unknown> {
   #state: SupervisorState = "new";
   #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
+  readonly #isToldToStop = new AbortController();
   #detach: readonly (() => void)[] = [];
 
   constructor(seams: SupervisorSeams, settings: TenantSettings, options: TenantSupervisorOptions<S>) {
@@ -142,14 +130,22 @@ export class TenantSupervisor<S = unknown> {
   /** Drains: ends every tenant, names who is to go on, gives the leases up, leaves the fleet. Safe to call again. */
   async stop(why = "it was told to"): Promise<void> {
     if (this.#state === "new") this.#state = "stopped";
-    await this.#starting?.catch(() => {});
+    this.#isToldToStop.abort();
+    const end = new Deadline(this.#seams.clock, this.#settings.drainLimitMs + 3 * defaults.tenantLetGoMs);
+    if (this.#starting !== null && !(await end.wait(this.#starting))) {
+      void this.#starting.then(() => this.stop(why)).catch(() => {}); // If it ever does, it stops.
+      return;
+    }
     if (this.#state === "stopped" && this.#stopping === null) return;
-    this.#stopping ??= this.#drain(why);
+    this.#stopping ??= this.#drain(why, end);
     await this.#stopping;
   }
 
   /** Makes a cold tenant hot here, until it is demoted or, with a policy, idle. Resolves with its token; NotOwnerError names who else would have to. */
-  async promote(tenant: string, options: { readonly preferredRegion?: string } = {}): Promise<bigint> {
+  async promote(
+    tenant: string,
+    options: { readonly preferredRegion?: string | undefined } = {},
+  ): Promise<bigint> {
     this.#mustWork("promote");
     const region = checkedRegion(asObject("options", options).preferredRegion);
     return await this.#turn.run(() => this.#promote(checkedTenant(tenant), region));
@@ -226,6 +222,7 @@ export class TenantSupervisor<S = unknown> {
         onChange: () => this.#tickLoop.wake(),
         onDoubt: () => this.#onDoubt(),
         onSuperseded: () => this.#onSuperseded(),
+        onDrainAsked: () => void this.stop("an operator asked for it"),
         load: () => this.#runs.size + this.#tasks.size,
       });
     } catch (error) {
@@ -236,9 +233,17 @@ export class TenantSupervisor<S = unknown> {
     if (this.#settings.handlesSignals) this.#detach = [...this.#detach, this.#seams.heedSignals()];
     this.#state = "working";
     this.#loops.note(ownership.registrations(), clock.monotonicMs());
-    await this.#hot.refresh();
-    await this.#tick.run().catch(() => {}); // The loop tries again, and tells.
+    await this.#firstTick();
     for (const loop of [this.#tickLoop, this.#hotLoop, this.#housekeepingLoop]) loop.start();
+  }
+
+  /** Not waited for once it is told to stop: a hot() that does not answer must not keep it. */
+  async #firstTick(): Promise<void> {
+    const { signal } = this.#isToldToStop;
+    const isToldToStop = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    if (signal.aborted) return;
+    await Promise.race([this.#hot.refresh(), isToldToStop]);
+    if (!signal.aborted) await this.#tick.run().catch(() => {}); // The loop tries again, and tells.
   }
 
   async #promote(tenant: string, region: string | null): Promise<bigint> {
@@ -303,7 +308,8 @@ export class TenantSupervisor<S = unknown> {
     void this.stop("another process has its id");
   }
 
-  async #drain(why: string): Promise<void> {
+  /** Ends by the deadline, whatever the database and hot() do. What could not be told by then is left to the TTL. */
+  async #drain(why: string, end: Deadline): Promise<void> {
     const { ownership, clock, events } = this.#seams;
     const { drainLimitMs, name } = this.#settings;
     const { tenantLetGoMs } = defaults;
@@ -314,23 +320,24 @@ export class TenantSupervisor<S = unknown> {
     const left = ownership.leave().catch(() => {});
     const idle = new AbortController();
     this.#tasks.close(() => idle.abort());
-    const beside = Promise.all([this.#housekeepingLoop.stop(), this.#hotLoop.stop()]);
-    await this.#tickLoop.stop();
-    await this.#turn.run(async () => {}); // A promotion may be under way.
-    await this.#withinMs(tenantLetGoMs, this.#nameHeirs());
+    const housekeeping = this.#housekeepingLoop.stop();
+    void this.#hotLoop.stop(); // What hot() says now is of no use.
+    const first = new Deadline(clock, tenantLetGoMs);
+    const hasTicked = await first.wait(this.#tickLoop.stop().then(() => this.#turn.run(async () => {}))); // A promotion may be under way.
+    if (hasTicked) await first.wait(this.#nameHeirs());
+    this.#runs.shut();
     this.#runs.endAll("drain");
     const empty = new AbortController();
     this.#runs.onceEmpty(() => empty.abort());
-    await Promise.all([
-      clock.sleep(drainLimitMs + tenantLetGoMs, idle.signal),
-      clock.sleep(drainLimitMs + tenantLetGoMs, empty.signal),
-    ]);
-    await Promise.all([left, this.#runs.close()]);
-    const isClean =
-      (await this.#withinMs(tenantLetGoMs, this.#letGoAll())) === true && this.#tasks.size === 0;
+    const endMs = Math.min(drainLimitMs + tenantLetGoMs, end.leftMs);
+    await Promise.all([clock.sleep(endMs, idle.signal), clock.sleep(endMs, empty.signal)]);
+    await end.wait(Promise.allSettled([left, this.#runs.close()]));
+    const last = new Deadline(clock, Math.min(tenantLetGoMs, end.leftMs));
+    const freed = this.#letGoAll();
+    const isClean = (await last.wait(freed)) && (await freed) && this.#tasks.size === 0;
     // A round may be long; what it has not done is done by somebody else.
-    await this.#withinMs(tenantLetGoMs, beside);
-    await ownership.finish(isClean).catch(() => {});
+    await last.wait(housekeeping);
+    await end.wait(ownership.finish(isClean));
     this.#end();
     events.emit("worker:stopped", { workerId, queue, isClean });
   }
@@ -351,16 +358,6 @@ export class TenantSupervisor<S = unknown> {
       }
     }
     return false;
-  }
-
-  async #withinMs<T>(limitMs: number, work: Promise<T>): Promise<T | undefined> {
-    const over = new AbortController();
-    const late = this.#seams.clock.sleep(limitMs, over.signal).then(() => undefined);
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      over.abort();
-    }
   }
 
   /** Says who is to go on, if the database can be asked; otherwise everybody is told when the leases are given up. */

@@ -21,9 +21,9 @@ export interface DispatchProgress {
 
 export interface DispatchOptions {
   /** Tasks at a time. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Ends early: no further task is started, and what is left is reported as elsewhere. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   onProgress?(progress: DispatchProgress): void;
 }
 
@@ -32,9 +32,9 @@ export interface FanOutOptions extends DispatchOptions {
    * Names the run. Called on every process with one id, each tenant's task is done once in the whole fleet, by whoever owns it when its turn comes, and every call
    * resolves when all are done.
    */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** With an id: how long to wait for what other processes do. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
 }
 
 export const dispatchOptionNames: OptionNames<DispatchOptions> = Object.freeze({

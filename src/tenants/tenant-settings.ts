@@ -8,13 +8,13 @@ import type { HotTenant, TenantContext } from "./tenant.js";
 
 export interface TenantSupervisorOptions<S = unknown> {
   /** Tells supervisors of one schema apart; "tenants" when left out. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** False runs every hot tenant in this process and writes nothing; true shares them with all processes of this name. */
-  readonly fleet?: boolean;
+  readonly fleet?: boolean | undefined;
   /** The tenants that should be running, asked for at each tick. A text is short for { tenant }. */
   hot?(): Promise<Iterable<string | HotTenant>> | Iterable<string | HotTenant>;
   /** Makes further tenants hot while they are busy. */
-  readonly policy?: PolicyOptions;
+  readonly policy?: PolicyOptions | undefined;
   /**
    * Begins to run a tenant. It may come back when all is set up, or only when the tenant's signal was aborted; a throw is tried again after a wait that grows.
    */
@@ -22,13 +22,13 @@ export interface TenantSupervisorOptions<S = unknown> {
   /** Ends it, after its signal was aborted; called also when start() has not come back, then without its result. */
   stop?(tenant: string, started: S | undefined): Promise<void> | void;
   /** WORKER_OWNERSHIP_TICK_MS, or 30 s. */
-  readonly tickMs?: number;
+  readonly tickMs?: number | undefined;
   /** How long a tenant may take to end before somebody else goes on with it. */
-  readonly drainLimitMs?: number;
+  readonly drainLimitMs?: number | undefined;
   /** How long a fleet whose members are all new waits for more of them. */
-  readonly startupMs?: number;
+  readonly startupMs?: number | undefined;
   /** SIGTERM and SIGINT drain, then end the process with 0; a second one ends it at once. False leaves signals to you. */
-  readonly handlesSignals?: boolean;
+  readonly handlesSignals?: boolean | undefined;
 }
 
 const supervisorOptionNames: OptionNames<TenantSupervisorOptions> = Object.freeze({

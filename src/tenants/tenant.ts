@@ -8,7 +8,7 @@ export type DemoteReason = "ownership-change" | "idle" | "drain" | "error" | "ev
 export interface HotTenant {
   readonly tenant: string;
   /** Where it should run while a worker lives there. */
-  readonly preferredRegion?: string | null;
+  readonly preferredRegion?: string | null | undefined;
 }
 
 /** What start() and tasks get. */

@@ -27,18 +27,21 @@ const leastMs = 0.05;
 export class ClaimAhead {
   readonly #dispatcher: Dispatcher;
   readonly #concurrency: number;
+  readonly #rowsMax: number;
   #handleMs: number | null = null;
   #rowMs = 0;
   #runRows: number = defaults.runRows;
 
-  constructor(dispatcher: Dispatcher, concurrency: number) {
+  /** `batch`: rows that a claim takes at most; null for no such limit. */
+  constructor(dispatcher: Dispatcher, concurrency: number, batch: number | null) {
     this.#dispatcher = dispatcher;
     this.#concurrency = concurrency;
+    this.#rowsMax = batch ?? Number.POSITIVE_INFINITY;
   }
 
   /** Rows that should be ready and waiting. */
   get rows(): number {
-    return Math.min(defaults.claimRowsMax, this.#rowsInTime);
+    return Math.min(defaults.claimRowsMax, this.#rowsMax, this.#rowsInTime);
   }
 
   /** What the handlers start in a quarter of a second. */
@@ -77,8 +80,9 @@ export class ClaimAhead {
     const wanted = freeSlots + this.#rowsInTime - this.#waitingLines;
     const room = Math.min(wanted, defaults.inHandRowsMax - inHand.size) - coming;
     const limit = Math.max(reservedFree, Math.min(room, Math.max(defaults.claimRowsMax, freeSlots)));
+    const most = Math.min(limit, this.#rowsMax);
     return {
-      limit: this.isHungry() ? Math.max(0, limit) : 0,
+      limit: this.isHungry() ? Math.max(0, most) : 0,
       run: this.#run(),
       retries: Math.max(0, freeSlots - ending, reservedFree),
       suspects: this.#dispatcher.hasSuspect() ? 0 : defaults.suspectsMax,
@@ -91,7 +95,7 @@ export class ClaimAhead {
     const inTime = Math.ceil(defaults.claimAheadMs / Math.max(1, this.#handleMs ?? 0));
     const run = Math.min(defaults.runMax, inTime);
     return {
-      limit: run * keys,
+      limit: Math.min(run * keys, this.#rowsMax),
       run,
       retries: keys,
       suspects: this.#dispatcher.hasSuspect() ? 0 : defaults.suspectsMax,

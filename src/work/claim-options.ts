@@ -5,23 +5,23 @@ import type { KnownKey } from "./known-keys.js";
 export interface ClaimOptions {
   readonly workerId: string;
   /** Where to look; all buckets when left out. */
-  readonly buckets?: readonly number[];
+  readonly buckets?: readonly number[] | undefined;
   /** Rows at most. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Rows of one key at most. */
-  readonly run?: number;
+  readonly run?: number | undefined;
   /** How many of them may have attempts behind them (all, when left out). A loop that prefetches passes its free slots. */
-  readonly retries?: number;
+  readonly retries?: number | undefined;
   /** How many of them may have crashed their worker twice or more (one, when left out). */
-  readonly suspects?: number;
-  readonly leaseMs?: number;
+  readonly suspects?: number | undefined;
+  readonly leaseMs?: number | undefined;
   /** Only these kinds; in a queue with order a job of another kind holds its key. All kinds when left out. */
-  readonly kinds?: readonly string[];
+  readonly kinds?: readonly string[] | undefined;
   /**
    * The tokens of what this worker holds. Its own rows under any other token are taken over: the answer to an earlier claim was
    * lost. Left out, nothing of its own is taken over, and a claim whose answer is lost is not repeated.
    */
-  readonly knownTokens?: readonly bigint[];
+  readonly knownTokens?: readonly bigint[] | undefined;
 }
 
 /** The highest seq that had been drawn before a snapshot, and that snapshot's bounds. */
@@ -74,4 +74,6 @@ export interface PassOptions extends ClaimOptions {
 /** What is claimed on a wake. */
 export interface WokenOptions
   extends Pick<PassOptions, "workerId" | "turnOf" | "generation" | "kinds">,
-    Required<Pick<PassOptions, "buckets" | "limit" | "run" | "leaseMs" | "bytes">> {}
+    Given<Pick<PassOptions, "buckets" | "limit" | "run" | "leaseMs" | "bytes">> {}
+
+type Given<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };

@@ -6,6 +6,7 @@ import type { Bookmarks, ClaimPass } from "./claim.js";
 import type { Appetite, ClaimAhead } from "./claim-ahead.js";
 import type { Claimer, Look } from "./claimer.js";
 import type { Dispatcher } from "./dispatch.js";
+import type { ClaimCause, Figures } from "./figures.js";
 import type { HeldJob } from "./held-job.js";
 import { HotKeys } from "./hot-keys.js";
 import type { QueueSeams } from "./queue-seams.js";
@@ -18,6 +19,9 @@ export interface ClaimParts {
   readonly dispatcher: Dispatcher;
   readonly ahead: ClaimAhead;
   readonly claimer: Claimer;
+  readonly figures: Figures;
+  readonly pollIdleMs: number;
+  readonly pollActiveMs: number;
   /** Rows in hand may have outlived their lease: ask for them before anything is claimed. */
   onOverdue(): void;
 }
@@ -52,6 +56,8 @@ export class ClaimActivity implements Activity {
   readonly #round = new WalkRound();
   readonly #hot = new HotKeys();
   #woken: Set<number> | "all" | null = "all";
+  /** What is woken was named by a notification. */
+  #isNotified = false;
   /** In the order in which they were sent. No two of them look into one bucket. */
   readonly #underWay: Attempt[] = [];
   /** Where retries were seen for which slots are kept. */
@@ -69,6 +75,7 @@ export class ClaimActivity implements Activity {
 
   /** A notification came, as wished. */
   noteNotification(): void {
+    this.#isNotified = true;
     this.#wish.woken();
   }
 
@@ -106,13 +113,14 @@ export class ClaimActivity implements Activity {
     if ("error" in answer || answer.pass === null) {
       this.#woken = "all";
       if ("error" in answer) throw answer.error;
-      return defaults.pollActiveMs;
+      return this.#parts.pollActiveMs;
     }
     const { pass } = answer;
     const isFull = this.#digest(begun, pass);
     this.#claimAhead(begun, pass);
     this.#parts.dispatcher.pump();
-    await this.#wish.calmDown();
+    // Nobody tells of new rows from now on: the next full pass must not wait for as long as it would if somebody did.
+    if (await this.#wish.calmDown()) this.#fullAtMs = 0;
     if (this.#underWay.length > 0) {
       if (pass.jobs.length > 0) await this.#noteFound();
       return 0;
@@ -144,27 +152,29 @@ export class ClaimActivity implements Activity {
       return this.#standBack();
     if (!membership.trust.isOpen()) {
       this.#standBack();
-      return defaults.pollActiveMs;
+      return this.#parts.pollActiveMs;
     }
     if (dispatcher.hasOverdue(nowMs)) {
       this.#parts.onOverdue();
-      return defaults.pollActiveMs;
+      return this.#parts.pollActiveMs;
     }
     const coming = this.#underWay.reduce((sum, attempt) => sum + attempt.appetite.limit, 0);
     const hot = this.#lookAtHot();
-    if (hot !== null) return this.#send(hot, ahead.appetiteForHot(hot.known?.length ?? 0));
+    if (hot !== null) return this.#send(hot, ahead.appetiteForHot(hot.known?.length ?? 0), "settle");
     const appetite = ahead.appetite(coming);
     if (coming > 0 && appetite.limit < defaults.claimBesideRows) return 0;
     if (appetite.limit <= 0) {
       this.#isMore = true;
-      return defaults.pollIdleMs;
+      return this.#parts.pollIdleMs;
     }
-    return this.#send(this.#whereToLook(nowMs, appetite), appetite);
+    const cause = this.#cause();
+    return this.#send(this.#whereToLook(nowMs, appetite), appetite, cause);
   }
 
   /** Of claims under way one may take rows with attempts behind them, which are counted, and one a row that has crashed its worker, of which there is one at a time. */
-  #send(look: Look, hunger: Appetite): Attempt {
+  #send(look: Look, hunger: Appetite, cause: ClaimCause): Attempt {
     const { claimer } = this.#parts;
+    const sentAtMs = this.#seams.clock.monotonicMs();
     const others = this.#underWay.map((attempt) => attempt.appetite);
     const appetite = {
       ...hunger,
@@ -172,12 +182,33 @@ export class ClaimActivity implements Activity {
       suspects: others.some((other) => other.suspects > 0) ? 0 : hunger.suspects,
     };
     const answer = claimer.claim(look, appetite).then(
-      (pass) => ({ pass }),
+      (pass) => {
+        if (pass !== null) this.#tell(cause, sentAtMs, pass.jobs.length);
+        return { pass };
+      },
       (error: unknown) => ({ error }),
     );
     // Where it looks: what it means to look at again has no position any more.
     const before = claimer.bookmarks();
     return { look, appetite, before, wasMore: this.#isMore, answer };
+  }
+
+  #tell(cause: ClaimCause, sentAtMs: number, rows: number): void {
+    const { clock, events, settings } = this.#seams;
+    const { figures, membership } = this.#parts;
+    const tookMs = clock.monotonicMs() - sentAtMs;
+    figures.claimed(cause, tookMs, rows);
+    if (!events.isHeard("claim:finished")) return;
+    const { id: workerId } = membership.settings;
+    events.emit("claim:finished", { queue: settings.name, workerId, cause, rows, tookMs });
+  }
+
+  #cause(): ClaimCause {
+    if (this.#underWay.length > 0 || this.#wanted !== null) return "backlog";
+    if (this.#woken !== null && this.#isNotified) return "wake";
+    if (this.#woken === "all") return "change";
+    if (this.#woken !== null) return "settle";
+    return this.#isMore ? "backlog" : "poll";
   }
 
   /** While there is more: the database looks for the next rows while these are read and started. */
@@ -224,6 +255,7 @@ export class ClaimActivity implements Activity {
     }
     if (this.#underWay.length > 0) return claimer.lookAtAll({ isSpan: true, isFromFront: false });
     this.#woken = null;
+    this.#isNotified = false;
     const isSome = woken !== null && woken !== "all" && nowMs < this.#fullAtMs;
     const some = isSome ? claimer.lookAtSome(woken) : null;
     return some ?? claimer.lookAtAll({ isSpan: this.#isMore, isFromFront: woken === "all" });
@@ -305,12 +337,12 @@ export class ClaimActivity implements Activity {
   #foundMs(): number {
     const { membership, owned } = this.#parts;
     const isTold = membership.canBeWoken && this.#wish.isSaidFor(owned.current, this.#seams.settings.buckets);
-    return isTold && !this.#isMore ? this.#toldMs() : this.#jittered(defaults.pollActiveMs);
+    return isTold && !this.#isMore ? this.#toldMs() : this.#jittered(this.#parts.pollActiveMs);
   }
 
   /** The looks that remain after the wish was said also follow a pass that found rows: more than one insert may have missed the wish. */
   #toldMs(): number {
-    const waitMs = this.#jittered(defaults.pollIdleMs);
+    const waitMs = this.#jittered(this.#parts.pollIdleMs);
     return Math.min(waitMs, defaults.lookAgainMs[this.#looks++] ?? waitMs);
   }
 
@@ -330,12 +362,12 @@ export class ClaimActivity implements Activity {
       this.#looks = 0;
       isSaid = true;
     }
-    let waitMs = this.#jittered(defaults.pollActiveMs);
+    let waitMs = this.#jittered(this.#parts.pollActiveMs);
     if (membership.canBeWoken && isSaid) waitMs = this.#toldMs();
     else if (!membership.canBeWoken && dispatcher.inHand.size === 0)
-      waitMs = this.#jittered(defaults.pollIdleMs);
+      waitMs = this.#jittered(this.#parts.pollIdleMs);
     if (pass.busyElsewhere === 0) return waitMs;
-    const patienceMs = (defaults.pollActiveMs / 2) * 2 ** this.#elsewhere;
+    const patienceMs = (this.#parts.pollActiveMs / 2) * 2 ** this.#elsewhere;
     this.#elsewhere = Math.min(this.#elsewhere + 1, 6);
     return Math.min(waitMs, this.#jittered(patienceMs));
   }

@@ -8,7 +8,9 @@ import type { Drawn, PassOptions, WokenOptions } from "./claim-options.js";
 import { isUnreadable, readPayloads } from "./claim-unread.js";
 import { ClaimedRow } from "./claimed-row.js";
 import { completeWithin } from "./complete-within.js";
+import { isStorableText } from "./json.js";
 import type { QueueSeams } from "./queue-seams.js";
+import { announceToldDead, isToldDead } from "./told-dead.js";
 
 /** Where the last pass stopped in each bucket. Only a hint: it makes every key get its turn. */
 export interface Bookmarks {
@@ -39,6 +41,8 @@ export interface ClaimPass {
   readonly foreign: ReadonlyMap<number, bigint | null>;
   /** Right before the first unfinished row, in buckets of a queue without order where that was asked for. */
   readonly fronts: ReadonlyMap<number, string>;
+  /** Up to where there is nothing for this claimer, in buckets of a queue without order that have rows older than a minute. */
+  readonly ends: ReadonlyMap<number, string>;
   /** About how many bytes the payloads and headers of the jobs have as text. */
   readonly bytes: number;
   /** True when only the limit of bytes kept it from taking more. */
@@ -134,8 +138,9 @@ function read(
     readonly onDrawn?: PassOptions["onDrawn"];
   },
 ): ClaimPass {
-  const { rest, stops, foreign, fronts, drawn } = notes(rows, bookmarks);
+  const { rest, stops, foreign, fronts, ends, drawn } = notes(rows, bookmarks);
   if (drawn !== null) onDrawn?.(drawn);
+  announceToldDead(seams.events, seams.settings.name, rows);
   const jobs = inOrder(seams, rest, { rows, workerId });
   const [first] = jobs;
   if (first !== undefined) {
@@ -155,6 +160,7 @@ function read(
     looked,
     foreign,
     fronts,
+    ends,
     bytes: rest?.max_attempts ?? 0,
     isCut: rest?.priority === 1,
   };
@@ -164,17 +170,18 @@ function read(
 function notes(
   rows: readonly ClaimRow[],
   bookmarks: Bookmarks,
-): Pick<ClaimPass, "stops" | "foreign" | "fronts"> & {
+): Pick<ClaimPass, "stops" | "foreign" | "fronts" | "ends"> & {
   readonly rest: ClaimRow | null;
   readonly drawn: Drawn | null;
 } {
   const stops = new Map<number, boolean>();
   const foreign = new Map<number, bigint | null>();
   const fronts = new Map<number, string>();
+  const ends = new Map<number, string>();
   let rest: ClaimRow | null = null;
   let drawn: Drawn | null = null;
   for (const row of rows) {
-    if (isJob(row)) continue;
+    if (isJob(row) || isToldDead(row)) continue;
     if (row.kind === "drawn") {
       const [xmin = "0", xmax = "0"] = row.partition_key?.split(":") ?? [];
       drawn = { seq: BigInt(row.seq ?? 0), xmin: BigInt(xmin), xmax: BigInt(xmax) };
@@ -189,14 +196,14 @@ function notes(
       continue;
     }
     const key = row.partition_key ?? "";
-    if (row.kind === "front") {
-      fronts.set(row.partition_bucket, key);
+    if (row.kind === "front" || row.kind === "end") {
+      (row.kind === "front" ? fronts : ends).set(row.partition_bucket, key);
       continue;
     }
     stops.set(row.partition_bucket, hasComeRound(key, bookmarks.afterKey.get(row.partition_bucket)));
     bookmarks.afterKey.set(row.partition_bucket, key);
   }
-  return { rest, stops, foreign, fronts, drawn };
+  return { rest, stops, foreign, fronts, ends, drawn };
 }
 
 /** Rows arrive as they lie on disk, which is nearly always the order that they have in the queue already. */
@@ -265,7 +272,7 @@ function claimQuery(
 
 function checkedKinds(kinds: unknown): readonly string[] | null {
   if (kinds === undefined) return null;
-  if (!Array.isArray(kinds) || kinds.some((kind) => typeof kind !== "string"))
+  if (!Array.isArray(kinds) || kinds.some((kind) => typeof kind !== "string" || !isStorableText(kind)))
     throw new InvalidOptionError("kinds", kinds, "an array of kinds");
   return kinds;
 }

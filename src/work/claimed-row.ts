@@ -1,7 +1,8 @@
 import type { ClaimRow } from "../database/rows.js";
 import { AlreadyCompletedError, LeaseLostError } from "../errors.js";
-import type { Tx } from "../seams/database.js";
+import type { OpenTx } from "../seams/database.js";
 import type { ClaimedJob, WorkingJob } from "./job.js";
+import { JobTransaction } from "./job-transaction.js";
 
 /** What all rows of one claim have in common. */
 export interface ClaimShares {
@@ -17,8 +18,9 @@ export interface ClaimShares {
 export interface Holder {
   readonly signal: AbortSignal;
   readonly isLost: boolean;
-  isInTransaction: boolean;
   isSettled: boolean;
+  /** A job.transaction was called. */
+  noteTransaction(transaction: JobTransaction<unknown>): void;
 }
 
 /**
@@ -98,25 +100,22 @@ export class ClaimedRow implements WorkingJob {
   }
 
   get transaction(): ClaimedJob["transaction"] {
-    return async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
-      if (this.#isCompleted) throw new AlreadyCompletedError(this.id);
-      const holder = this.#holder;
-      if (holder === null) return await this.#completeWith(work);
-      if (holder.isLost) throw new LeaseLostError(this.id, this.fenceToken);
-      holder.isInTransaction = true;
-      try {
-        const result = await this.#completeWith(work);
-        holder.isSettled = true;
-        return result;
-      } finally {
-        holder.isInTransaction = false;
-      }
+    return <T>(work: (tx: OpenTx) => Promise<T>): Promise<T> => {
+      const run = this.#completeWith(work);
+      if (this.#holder === null) return run;
+      const transaction = JobTransaction.of(run);
+      this.#holder.noteTransaction(transaction);
+      return transaction;
     };
   }
 
-  async #completeWith<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async #completeWith<T>(work: (tx: OpenTx) => Promise<T>): Promise<T> {
+    const holder = this.#holder;
+    if (this.#isCompleted) throw new AlreadyCompletedError(this.id);
+    if (holder?.isLost === true) throw new LeaseLostError(this.id, this.fenceToken);
     const result = await this.#shares.complete(this)(work);
     this.#isCompleted = true;
+    if (holder !== null) holder.isSettled = true;
     return result;
   }
 }

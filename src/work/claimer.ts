@@ -285,6 +285,9 @@ export class Claimer {
     const isFilled = pass.jobs.length >= before.limit || pass.isCut;
     if (look.known !== null) this.#watermark.tookMs(tookMs, nowMs);
     if (look.known !== null && !isFilled) this.#known.missed(look.known, nowMs);
+    const taken = new Set(pass.jobs.map((job) => job.partitionKey));
+    for (const { key } of look.known ?? [])
+      if (!taken.has(key) && !this.#parts.dispatcher.holdsLine(key)) this.#watermark.forget(key);
     const cost = { tookMs, nowMs, rows: pass.jobs.length, isFilled };
     if (look.isSpan) this.#known.noteCost(look.known === null ? "walk" : "known", cost);
   }

@@ -15,7 +15,7 @@ export class CommitWatermark {
   #next: Drawn | null = null;
   #restUntilMs = 0;
   #isFar = false;
-  /** Keys that were claimed from beyond their floor, and that floor: it must not rise until it has been looked from there. */
+  /** Keys whose rows were claimed from beyond their floor, and that floor: it must not rise until it has been looked from there. Kept until these rows are done. */
   readonly #skipped = new Map<string, bigint>();
 
   /** Holds for every claim that is sent from now on. */
@@ -32,7 +32,8 @@ export class CommitWatermark {
   /** Beyond which seq to claim a known key. */
   startOf({ key, floor, doneTo }: KnownKey, nowMs: number): bigint {
     const isFar = doneTo - floor > BigInt(defaults.lateRowsMax);
-    if (isFar && nowMs < this.#restUntilMs) {
+    const hasRoom = this.#skipped.has(key) || this.#skipped.size < defaults.skippedKeysMax;
+    if (isFar && nowMs < this.#restUntilMs && hasRoom) {
       this.#skipped.set(key, floor);
       return doneTo;
     }
@@ -44,7 +45,13 @@ export class CommitWatermark {
   /** The floor of a key whose last run ended at `doneTo` and was claimed when the watermark was at `seq`. */
   floorOf(key: string, doneTo: bigint, seq: bigint): bigint {
     const floor = this.#skipped.get(key) ?? seq;
+    this.forget(key);
     return floor < doneTo ? floor : doneTo;
+  }
+
+  /** No row of the key is held: what is remembered of it has its floor. */
+  forget(key: string): void {
+    this.#skipped.delete(key);
   }
 
   /** A claim of known keys took so long. */

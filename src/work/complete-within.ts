@@ -1,6 +1,6 @@
 import type { SettleRow } from "../database/rows.js";
 import { AlreadyCompletedError, LeaseLostError } from "../errors.js";
-import type { Tx } from "../seams/database.js";
+import type { OpenTx } from "../seams/database.js";
 import { asFunction } from "../settings.js";
 import type { ClaimedJob } from "./job.js";
 import { complete } from "./outcome.js";
@@ -12,7 +12,7 @@ import { announce, settledQuery, settleQuery } from "./settle.js";
  * transaction rolls back, so an effect written through it happens exactly once, whatever crashed or woke up late.
  */
 export function completeWithin(seams: QueueSeams, job: ClaimedJob): ClaimedJob["transaction"] {
-  return async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+  return async <T>(work: (tx: OpenTx) => Promise<T>): Promise<T> => {
     asFunction("work", work);
     const settlement = { job, outcome: complete };
     let settled: readonly SettleRow[] = [];

@@ -194,9 +194,14 @@ export class Dispatcher {
     this.pump();
   }
 
+  /** From now on. What claims under way bring waits for stop(), too. */
+  startNoMore(): void {
+    this.#isStopped = true;
+  }
+
   /** Starts nothing more and hands back what was not started, trying so long. */
   async stop(untilMs: number): Promise<void> {
-    this.#isStopped = true;
+    this.startNoMore();
     this.#ready = [];
     this.#stale = [];
     const waiting: HeldJob[] = [];

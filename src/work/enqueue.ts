@@ -29,7 +29,7 @@ export async function enqueueOn(
   jobs: readonly NewJob[],
   wakes = true,
 ): Promise<readonly Enqueued[]> {
-  return answers(jobs, await runOn(tx, request(seams, jobs, wakes ? {} : { wake: false })));
+  return answers(jobs, await runOn(tx, request(seams, jobs, wakes ? {} : { wake: false }), seams.database));
 }
 
 /** How a job was sent before: the receipts of sends that may have committed although they failed. */
@@ -91,7 +91,8 @@ function withEarlier(jobs: readonly NewJob[], earlier: readonly (readonly string
   }));
 }
 
-type EnqueueQuery = Query<{ readonly n: number; readonly id: string; readonly duplicate: boolean }>;
+type EnqueueRow = NonNullable<(typeof enqueueJobs)["row"]>;
+type EnqueueQuery = Query<EnqueueRow>;
 
 function request(
   seams: EnqueueSeams,
@@ -107,10 +108,7 @@ function request(
 }
 
 /** Nothing came back for jobs that were neither sent before nor may be duplicates: they are there. */
-function answers(
-  jobs: readonly NewJob[],
-  rows: readonly { readonly id: string; readonly duplicate: boolean }[],
-): readonly Enqueued[] {
+function answers(jobs: readonly NewJob[], rows: readonly EnqueueRow[]): readonly Enqueued[] {
   if (rows.length === 0) return jobs.map(({ id }) => ({ id, duplicate: false }));
-  return rows.map(({ id, duplicate }) => ({ id, duplicate }));
+  return rows.map(({ id, duplicate }) => ({ id, duplicate: duplicate === "true" }));
 }

@@ -14,7 +14,7 @@ export interface FrontPlan {
 /**
  * Where a queue without order was claimed to, bucket by bucket, so that a pass need not walk again over what is finished and not yet vacuumed.
  *
- *   position   the last row that was taken: where a pass begins
+ *   position   the last row that was taken, or up to which a pass has found nothing for this worker: where a pass begins
  *   floor      the first unfinished row when somebody last looked, or a minute ago if there was none: where a pass begins once a second, every quarter of a minute at the least.
  *              Rows that were in process then and got lost, and more urgent ones, are found here
  *   front      the rest, such as a row that was inserted long before it was committed, is found from the very front: once a second, too, but less often where that has become
@@ -55,7 +55,11 @@ export class Fronts {
 
   /** After a pass that took so long, out of so many buckets that are owned. Without a plan it was for fresh rows, from the front, which leaves no positions while that is cheap. */
   note(
-    pass: { readonly jobs: readonly ClaimedRow[]; readonly fronts: ReadonlyMap<number, string> },
+    pass: {
+      readonly jobs: readonly ClaimedRow[];
+      readonly fronts: ReadonlyMap<number, string>;
+      readonly ends: ReadonlyMap<number, string>;
+    },
     positions: Map<number, string>,
     how: {
       readonly plan: FrontPlan | null;
@@ -68,6 +72,8 @@ export class Fronts {
     if (plan !== null || this.#far.isDear) this.#keepPositions(pass.jobs, positions);
     if (plan === null) return;
     for (const [bucket, floor] of pass.fronts) this.#floors.set(bucket, floor);
+    for (const [bucket, end] of pass.ends)
+      if (isBefore(positions.get(bucket), end)) positions.set(bucket, end);
     this.#leastMs = Math.min(tookMs, this.#leastMs * slackened);
     const each = pass.jobs.length === 0 ? null : tookMs / pass.jobs.length;
     if (plan.fronted.length === 0) {
@@ -89,6 +95,14 @@ export class Fronts {
       positions.set(job.bucket, `${job.priority}:${microseconds}:${job.seq}`);
     }
   }
+}
+
+/** Both as priority:microseconds:seq, which have the order of the claim's index. */
+function isBefore(position: string | undefined, end: string): boolean {
+  if (position === undefined) return true;
+  const [left, right] = [position.split(":").map(Number), end.split(":").map(Number)];
+  const differs = left.findIndex((part, i) => part !== right[i]);
+  return differs >= 0 && (left[differs] ?? 0) < (right[differs] ?? 0);
 }
 
 /** Averages follow the last five passes or so. */

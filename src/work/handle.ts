@@ -3,6 +3,7 @@ import type { Events } from "../events.js";
 import { delayInRange } from "../settings.js";
 import type { CheckedKind, Middleware } from "./handlers.js";
 import { type Ending, type HeldJob, lost, settled } from "./held-job.js";
+import type { Hooks } from "./hooks.js";
 import type { WorkingJob } from "./job.js";
 import { complete, type Outcome, outcomeOf, release } from "./outcome.js";
 
@@ -12,6 +13,7 @@ export interface HandleParts {
   readonly events: Events;
   readonly kinds: ReadonlyMap<string, CheckedKind>;
   readonly middleware: readonly Middleware[];
+  readonly hooks: Hooks;
 }
 
 /**
@@ -28,12 +30,18 @@ export function handle(parts: HandleParts, held: HeldJob): Ending | Promise<Endi
     parts.events.emit("job:started", { queue, id, kind: job.kind, partitionKey, attempt, token });
   }
   try {
-    const result = parts.middleware.length === 0 ? kind.handle(job) : around(parts.middleware, job, kind);
-    if (!mayBePromise(result)) return ended(parts, held, complete);
+    const result = parts.hooks.hasHandleHooks
+      ? parts.hooks.aroundHandle(job, () => run(parts, job, kind))
+      : run(parts, job, kind);
+    if (!mayBePromise(result)) return returned(parts, kind, held);
     return whenDone(parts, kind, { held, result });
   } catch (error) {
-    return ended(parts, held, failure(kind, held, error));
+    return threw(parts, kind, { held, error });
   }
+}
+
+function run({ middleware }: HandleParts, job: WorkingJob, kind: CheckedKind): unknown {
+  return middleware.length === 0 ? kind.handle(job) : around(middleware, job, kind);
 }
 
 async function whenDone(
@@ -43,10 +51,52 @@ async function whenDone(
 ): Promise<Ending> {
   try {
     await result;
-    return ended(parts, held, complete);
   } catch (error) {
-    return ended(parts, held, failure(kind, held, error));
+    return await threw(parts, kind, { held, error });
   }
+  return await returned(parts, kind, held);
+}
+
+function returned(parts: HandleParts, kind: CheckedKind, held: HeldJob): Ending | Promise<Ending> {
+  if (held.transactions === null) return ended(parts, held, complete);
+  return untilTransactionsEnd(parts, held).then((failed) =>
+    ended(parts, held, failed === null ? complete : unawaited(failure(kind, held, failed.error))),
+  );
+}
+
+function threw(
+  parts: HandleParts,
+  kind: CheckedKind,
+  { held, error }: { readonly held: HeldJob; readonly error: unknown },
+): Ending | Promise<Ending> {
+  if (held.transactions === null) return ended(parts, held, failure(kind, held, error));
+  return untilTransactionsEnd(parts, held).then(() => ended(parts, held, failure(kind, held, error)));
+}
+
+/**
+ * Waits for what the handler did not wait for: the transaction of a forgotten await may be about to complete the job. Returns the first failure of one that nobody else has
+ * heard of. The handler's time limit holds for this wait too.
+ */
+async function untilTransactionsEnd(
+  parts: HandleParts,
+  held: HeldJob,
+): Promise<{ readonly error: unknown } | null> {
+  const loose = (held.transactions ?? []).filter((transaction) => transaction.isLoose);
+  const { id, queue, kind } = held.job;
+  let first: { readonly error: unknown } | null = null;
+  for (const transaction of loose) {
+    await transaction.untilEnded();
+    first ??= transaction.failure;
+    const isCommitted = transaction.failure === null;
+    parts.events.emit("transaction:unawaited", { queue, id, kind, isCommitted });
+  }
+  return first;
+}
+
+function unawaited(outcome: Outcome): Outcome {
+  if (!("error" in outcome)) return outcome;
+  const words = "the handler did not wait for its job.transaction, so an await is missing";
+  return { ...outcome, error: `${outcome.error} (${words})` };
 }
 
 /** Anything that await would wait for, and whatever can't be told without asking it. */

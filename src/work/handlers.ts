@@ -9,11 +9,11 @@ export type Handler<K extends string = string, P = unknown> = (job: WorkingJob<K
 /** A handler with rules of its own for its kind. */
 export interface KindRules<K extends string = string, P = unknown> {
   readonly handle: Handler<K, P>;
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** The wait before the next attempt; undefined or null leaves it to the usual backoff. */
-  readonly retryDelayMs?: (attempt: number, error: unknown) => number | null | undefined;
+  readonly retryDelayMs?: ((attempt: number, error: unknown) => number | null | undefined) | undefined;
   /** Gives up after so many attempts, also when the job would allow more. */
-  readonly attemptsMax?: number;
+  readonly attemptsMax?: number | undefined;
 }
 
 type HandlerOf<K extends string, P> = Handler<K, P> | KindRules<K, P>;

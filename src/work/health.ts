@@ -1,4 +1,4 @@
-import { DatabaseRefusedError, DatabaseUnavailableError } from "../errors.js";
+import { DatabaseRefusedError, DatabaseUnavailableError, UnknownQueueError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Failing } from "../membership/worker-record.js";
 import type { Clock } from "../seams/clock.js";
@@ -136,8 +136,8 @@ export class Health {
   }
 }
 
-/** Not the database's absence, and not what passes by itself. */
+/** Not the absence of the database or the queue, and not what passes by itself. */
 function isOurs(error: unknown): boolean {
-  if (error instanceof DatabaseUnavailableError) return false;
+  if (error instanceof DatabaseUnavailableError || error instanceof UnknownQueueError) return false;
   return !(error instanceof DatabaseRefusedError && passingStates.has(error.sqlState));
 }

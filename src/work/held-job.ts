@@ -1,5 +1,6 @@
 import { LeaseLostError } from "../errors.js";
 import { ClaimedRow, type Holder } from "./claimed-row.js";
+import type { JobTransaction } from "./job-transaction.js";
 import type { Outcome } from "./outcome.js";
 
 /** How an attempt ended, as far as the worker is concerned. */
@@ -38,13 +39,13 @@ export class HeldJob implements Holder {
   /** It has left the queue, so that its key may go on. */
   isDone = false;
   isGivenUp = false;
-  isInTransaction = false;
   /** A renewal did not find it while its transaction was open. */
   isSuspected = false;
   isLost = false;
   #abortReason: Error | null = null;
   #controller: AbortController | null = null;
   #end: ((ending: Ending) => void) | null = null;
+  #transactions: JobTransaction<unknown>[] | null = null;
 
   constructor(job: ClaimedRow, deadlineMs: number, claim: Pick<HeldJob, "turn" | "bytes" | "watermark">) {
     this.job = job;
@@ -58,6 +59,20 @@ export class HeldJob implements Holder {
   /** True while its lease is ours to renew: not once its outcome is written or being written, nor once it is lost. */
   get isRenewable(): boolean {
     return !this.isEnding && !this.isSettled && !this.isLost;
+  }
+
+  /** Those of its handler; null for the many that have none. */
+  get transactions(): readonly JobTransaction<unknown>[] | null {
+    return this.#transactions;
+  }
+
+  get isInTransaction(): boolean {
+    return this.#transactions?.some((transaction) => transaction.isOpen) === true;
+  }
+
+  noteTransaction(transaction: JobTransaction<unknown>): void {
+    this.#transactions ??= [];
+    this.#transactions.push(transaction);
   }
 
   get abortReason(): Error | null {

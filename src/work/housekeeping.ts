@@ -1,33 +1,37 @@
 import { type Binder, binder } from "../database/bind.js";
 import type { GuardedDatabase } from "../database/guarded-database.js";
-import { runOn } from "../database/run-on.js";
+import type { ClaimRow } from "../database/rows.js";
 import {
   archiveDeadLetters,
   claimJobs,
   countStrayArchived,
-  cutArchiveRest,
   dropArchiveDays,
-  electHousekeeper,
   expireDedupe,
   expireFences,
   expireReceipts,
-  findDuty,
   listQueues,
   listUnhandledKinds,
   makeArchiveDays,
   markStaleWorkers,
-  recordDuty,
   removeDeadWorkers,
   takeSample,
+  trimHistory,
 } from "../database/statements.generated.js";
+import { UnknownQueueError } from "../errors.js";
 import type { Events } from "../events.js";
+import { recentWorkOn, sampledWork } from "../operate/recent.js";
 import type { Clock } from "../seams/clock.js";
 import type { Query } from "../seams/database.js";
+import type { Random } from "../seams/random.js";
 import { defaults } from "../settings.js";
+import { Duty } from "./duty.js";
+import { jobIds } from "./job-id.js";
+import { announceToldDead } from "./told-dead.js";
 
 export interface HousekeepingSeams {
   readonly database: GuardedDatabase;
   readonly clock: Clock;
+  readonly random: Random;
   readonly events: Events;
   readonly schema: string;
 }
@@ -41,8 +45,6 @@ export interface HousekeepingReport {
   readonly daysDropped: number;
 }
 
-const dutyName = "housekeeping";
-
 const idle: HousekeepingReport = {
   elected: false,
   workersMarked: [],
@@ -51,52 +53,60 @@ const idle: HousekeepingReport = {
   daysDropped: 0,
 };
 
-/** Does a round unless the fleet had one within the time given, so that many workers on the same timer make one round, not many. */
+/** One round, unless another is under way. */
+export async function housekeep(seams: HousekeepingSeams): Promise<HousekeepingReport> {
+  return await housekeepIfDue(seams, 0);
+}
+
+/**
+ * One round, by one process at a time, unless the fleet had one within the time given: many workers on the same timer make one round, not many. Each duty is a bounded statement of its own
+ * that may be repeated, so no lock is held longer than its statement, and a second round beside it does no harm.
+ */
 export async function housekeepIfDue(
   seams: HousekeepingSeams,
   withinMs: number,
 ): Promise<HousekeepingReport> {
   const bind = binder({ schema: seams.schema, queue: defaults.queue });
-  const [duty] = await seams.database.run(bind(findDuty, { name: dutyName, now: seams.clock.databaseNow() }));
-  if (duty !== undefined && duty.ago_ms !== null && duty.ago_ms < withinMs) return idle;
-  return await housekeep(seams);
+  const duty = new Duty({ ...seams, bind }, "housekeeping", jobIds(seams.clock, seams.random)());
+  if (!(await duty.take(withinMs))) return idle;
+  try {
+    return await duties(seams, bind, duty);
+  } finally {
+    await duty.end();
+  }
 }
 
-/**
- * One round, by one process at a time: a transaction holds the election lock while the duties run on other connections, each a
- * bounded statement of its own, so that no lock is held longer than its statement.
- */
-export async function housekeep(seams: HousekeepingSeams): Promise<HousekeepingReport> {
-  const bind = binder({ schema: seams.schema, queue: defaults.queue });
-  return await seams.database.transaction(async (tx) => {
-    const [election] = await runOn(tx, bind(electHousekeeper, {}));
-    if (election?.elected !== true) return idle;
-    await seams.database.run(bind(recordDuty, { name: dutyName, now: seams.clock.databaseNow() }));
-    return await duties(seams, bind);
-  }, "ours");
-}
-
-async function duties(seams: HousekeepingSeams, bind: Binder): Promise<HousekeepingReport> {
+async function duties(seams: HousekeepingSeams, bind: Binder, duty: Duty): Promise<HousekeepingReport> {
   const { database } = seams;
   const now = seams.clock.databaseNow();
+  const beganAtMs = seams.clock.monotonicMs();
   const marked = (await database.run(bind(markStaleWorkers, { now }))).map((row) => row.id);
   let removed = await untilDone(seams, bind(removeDeadWorkers, { now }));
   const limits = { limit: defaults.expireRowsMax, handledRetentionMs: defaults.handledRetentionMs };
   removed += await untilDone(seams, bind(expireReceipts, { now, ...limits }));
   const fences = { now, limit: defaults.expireRowsMax, retentionMs: defaults.fenceRetentionMs };
   removed += await untilDone(seams, bind(expireFences, fences));
+  await untilDone(seams, bind(trimHistory, { now }));
   const queues = await database.run(bind(listQueues, {}));
   const archive = { made: 0, dropped: 0 };
   const failures: unknown[] = [];
   for (const queue of queues) {
+    if (!(await duty.hold())) break;
     try {
       removed += await keepQueue(seams, queue, archive);
     } catch (error) {
-      failures.push(error); // The other queues are kept all the same.
+      // The other queues are kept all the same. One that was dropped meanwhile needs nothing.
+      if (!(error instanceof UnknownQueueError)) failures.push(error);
     }
   }
   if (failures.length > 0) throw failures[0];
-  seams.events.emit("housekeeping:finished", { queues: queues.length, workersMarked: marked, removed });
+  const tookMs = seams.clock.monotonicMs() - beganAtMs;
+  seams.events.emit("housekeeping:finished", {
+    queues: queues.length,
+    workersMarked: marked,
+    removed,
+    tookMs,
+  });
   return {
     elected: true,
     workersMarked: marked,
@@ -112,7 +122,7 @@ async function keepQueue(
   archive: { made: number; dropped: number },
 ): Promise<number> {
   const bind = binder({ schema: seams.schema, queue: queue.name });
-  await sweepLeases(seams, bind, queue.buckets);
+  await sweepLeases(seams, bind, queue);
   const limits = { now: seams.clock.databaseNow(), limit: defaults.expireRowsMax };
   const removed = await untilDone(seams, bind(expireDedupe, limits));
   const dead = { now: limits.now, limit: defaults.deadLetterRowsMax };
@@ -121,7 +131,7 @@ async function keepQueue(
   const days = await keepArchive(seams, bind, queue.name);
   archive.made += days.made;
   archive.dropped += days.dropped;
-  await sample(seams, bind);
+  await sample(seams, bind, queue.name);
   await tellUnhandled(seams, bind, queue.name);
   return removed;
 }
@@ -130,8 +140,13 @@ async function keepQueue(
  * The backstop for rows whose bucket nobody claims from: a claim of no rows gives back what was lost on its way. Goes through all keys of
  * the queue, or as far as it may in one round: it stops after half a second, because a held snapshot can make every look from the front dear.
  */
-async function sweepLeases(seams: HousekeepingSeams, bind: Binder, buckets: number): Promise<void> {
+async function sweepLeases(
+  seams: HousekeepingSeams,
+  bind: Binder,
+  { name, buckets }: { readonly name: string; readonly buckets: number },
+): Promise<void> {
   const { clock } = seams;
+  const answered = (rows: readonly ClaimRow[]): void => announceToldDead(seams.events, name, rows);
   // Where it begins changes with the time, so that a round which is cut short does not always leave out the same buckets.
   const start = Math.floor(clock.epochMs() / 1_000) % buckets;
   const untilMs = clock.monotonicMs() + defaults.sweepMsMax;
@@ -139,11 +154,8 @@ async function sweepLeases(seams: HousekeepingSeams, bind: Binder, buckets: numb
   for (let done = 0; done < buckets && clock.monotonicMs() < untilMs; ) {
     const length = Math.min(size, buckets - done);
     const beganAtMs = clock.monotonicMs();
-    await sweepSome(
-      seams,
-      bind,
-      Array.from({ length }, (_, i) => (start + done + i) % buckets),
-    );
+    const some = Array.from({ length }, (_, i) => (start + done + i) % buckets);
+    await sweepSome(seams, bind, some, answered);
     done += length;
     const isCheap = clock.monotonicMs() - beganAtMs < defaults.sweepCallMs;
     size = isCheap ? Math.min(size * 2, defaults.sweepBucketsMax) : defaults.sweepBucketsMin;
@@ -151,10 +163,17 @@ async function sweepLeases(seams: HousekeepingSeams, bind: Binder, buckets: numb
 }
 
 /** All keys of these, in as many passes as it takes. */
-async function sweepSome(seams: HousekeepingSeams, bind: Binder, buckets: readonly number[]): Promise<void> {
+async function sweepSome(
+  seams: HousekeepingSeams,
+  bind: Binder,
+  buckets: readonly number[],
+  answered: (rows: readonly ClaimRow[]) => void,
+): Promise<void> {
   let next = new Map(buckets.map((bucket) => [bucket, ""]));
   for (let pass = 0; pass < defaults.sweepPassesMax && next.size > 0; pass++) {
-    const stops = await sweep(seams, bind, next);
+    const rows = await sweep(seams, bind, next);
+    answered(rows);
+    const stops = stopsIn(rows);
     next = new Map(
       stops
         .filter((stop) => isAfter(stop.key, next.get(stop.bucket) ?? ""))
@@ -168,12 +187,12 @@ function isAfter(key: string, start: string): boolean {
   return Buffer.compare(Buffer.from(key), Buffer.from(start)) > 0;
 }
 
-/** Where the walk stopped in buckets with more keys than a pass visits. */
+/** One pass over these buckets. */
 async function sweep(
   seams: HousekeepingSeams,
   bind: Binder,
   from: ReadonlyMap<number, string>,
-): Promise<{ bucket: number; key: string }[]> {
+): Promise<readonly ClaimRow[]> {
   const query = bind(claimJobs, {
     workerId: "housekeeping",
     buckets: [...from.keys()],
@@ -192,8 +211,12 @@ async function sweep(
     kinds: null,
     now: seams.clock.databaseNow(),
   });
+  return await seams.database.run({ ...query, repeatsWhenLocked: true });
+}
+
+/** Where the walk stopped in buckets with more keys than a pass visits. */
+function stopsIn(rows: readonly ClaimRow[]): { bucket: number; key: string }[] {
   const stops: { bucket: number; key: string }[] = [];
-  const rows = await seams.database.run({ ...query, repeatsWhenLocked: true });
   for (const { partition_bucket: bucket, partition_key: key } of rows) {
     if (bucket !== null && key !== null) stops.push({ bucket, key });
   }
@@ -215,8 +238,7 @@ async function keepArchive(
   // Many stay for as long as the retention says; that they are there is told while more of them come.
   if (strays > 0 && (!areMany || rest?.lacks_today === true))
     seams.events.emit("archive:strayed", { queue, rows: strays });
-  let made = await steps(async () => (await database.run(bind(makeArchiveDays, days)))[0]?.made ?? 0);
-  if (areMany || rest?.is_cut === true) made += await cutRest(seams, bind, days);
+  const made = await steps(async () => (await database.run(bind(makeArchiveDays, days)))[0]?.made ?? 0);
   const dropped = await steps(
     async () => (await database.run(bind(dropArchiveDays, { now: days.now })))[0]?.dropped ?? 0,
   );
@@ -233,24 +255,13 @@ async function steps(step: () => Promise<number>): Promise<number> {
   return total;
 }
 
-/** Makes days beside a rest that is too large to be sorted in. */
-async function cutRest(
-  seams: HousekeepingSeams,
-  bind: Binder,
-  days: { readonly days: number; readonly now: Date | null },
-): Promise<number> {
-  let made = 0;
-  for (let pass = 0; pass < defaults.archiveStepsMax; pass++) {
-    const [row] = await seams.database.run(bind(cutArchiveRest, days));
-    if (row === undefined || row.step === "done") break;
-    if (row.step === "made") made += 1;
-  }
-  return made;
-}
-
-async function sample(seams: HousekeepingSeams, bind: Binder): Promise<void> {
+/** With what the workers of the queue told of their last minutes, so that charts have rates and times too. */
+async function sample(seams: HousekeepingSeams, bind: Binder, queue: string): Promise<void> {
   const limits = { keepMs: defaults.samplesKeepMs, bytesMax: defaults.sampleBytesMax };
-  await seams.database.run(bind(takeSample, { now: seams.clock.databaseNow(), ...limits }));
+  const recent = sampledWork(await recentWorkOn({ ...seams, bind }, queue));
+  await seams.database.run(
+    bind(takeSample, { now: seams.clock.databaseNow(), recent: JSON.stringify(recent), ...limits }),
+  );
 }
 
 async function tellUnhandled(seams: HousekeepingSeams, bind: Binder, queue: string): Promise<void> {

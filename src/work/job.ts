@@ -1,4 +1,4 @@
-import type { Tx } from "../seams/database.js";
+import type { OpenTx } from "../seams/database.js";
 
 /** Where a job is in its life. The first four are in the queue's table, the last two in its archive; an old dead letter is in the archive too. */
 export type JobStatus = "scheduled" | "pending" | "processing" | "dead_letter" | "completed" | "discarded";
@@ -44,7 +44,7 @@ export interface ClaimedJob<K extends string = string, P = unknown> extends JobF
   readonly claimedAt: Date;
   readonly leaseExpiresAt: Date;
   /** Runs your writes and the completion of this job in one commit. With a lost lease both roll back (LeaseLostError). */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: OpenTx) => Promise<T>): Promise<T>;
 }
 
 /** A job as its handler sees it. */
@@ -55,6 +55,8 @@ export interface WorkingJob<K extends string = string, P = unknown> extends Clai
 
 /** A job as an operator sees it: plain data that can be sent as JSON, so what may exceed a safe number is decimal text. */
 export interface JobRecord<K extends string = string, P = unknown> extends JobFields<K, P> {
+  /** True when payload and headers are larger than this answer may be: then `payload` is null and `headers` is empty. get(id) has a higher limit than a list. */
+  readonly payloadOmitted: boolean;
   /** The place in its line, in decimal digits. */
   readonly seq: string;
   readonly status: JobStatus;

@@ -6,9 +6,9 @@ import { isStorableText } from "./json.js";
 /** How often jobs of a kind may fail. What is left out is the queue's. */
 export interface KindPolicy {
   /** Attempts that may end with an error, for jobs whose producer does not say. */
-  readonly maxAttempts?: number;
+  readonly maxAttempts?: number | undefined;
   /** Attempts that may end with the loss of their worker or lease. */
-  readonly maxCrashes?: number;
+  readonly maxCrashes?: number | undefined;
 }
 
 export type KindPolicies = Readonly<Record<string, KindPolicy>>;

@@ -1,23 +1,23 @@
 import { InvalidKeyError, InvalidOptionError } from "../errors.js";
-import type { Events } from "../events.js";
 import type { OptionNames } from "../option-names.js";
 import { asObject, defaults, wholeNumber } from "../settings.js";
+import { type JobQueue, jobHeaders } from "./job-headers.js";
 import { isStorableText, toJson } from "./json.js";
 import type { QueueSettings } from "./queue-settings.js";
 
 /** What a producer may say about a job, besides its kind and payload. */
 export interface EnqueueOptions {
   /** The stream it belongs to; without one it is ordered with nothing. At most 512 bytes. */
-  readonly partitionKey?: string;
+  readonly partitionKey?: string | undefined;
   /** Within the dedupe window a second job with this key is not created. At most 512 bytes. */
-  readonly idempotencyKey?: string;
-  readonly availableAt?: Date;
-  readonly delayMs?: number;
+  readonly idempotencyKey?: string | undefined;
+  readonly availableAt?: Date | undefined;
+  readonly delayMs?: number | undefined;
   /** Lower runs earlier. Only in queues with order: "none"; refused in others. */
-  readonly priority?: number;
+  readonly priority?: number | undefined;
   /** How many attempts may end with an error. Without it the database takes what the queue stores for its kind, or for all. */
-  readonly maxAttempts?: number;
-  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly maxAttempts?: number | undefined;
+  readonly headers?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export const enqueueOptionNames: OptionNames<EnqueueOptions> = Object.freeze({
@@ -44,11 +44,7 @@ export interface NewJobInput extends EnqueueOptions {
 }
 
 /** Checks everything a producer gave. Raises a coded error before any SQL; nothing is written then. */
-export function newJob(
-  input: NewJobInput,
-  id: string,
-  queue: { readonly settings: QueueSettings; readonly events: Events },
-): NewJob {
+export function newJob(input: NewJobInput, id: string, queue: JobQueue): NewJob {
   const { settings } = queue;
   asObject("job", input);
   checkKey("kind", input.kind, defaults.kindBytesMax);
@@ -56,10 +52,7 @@ export function newJob(
   if (input.idempotencyKey !== undefined)
     checkKey("idempotency key", input.idempotencyKey, defaults.keyBytesMax);
   const payload = toJson("payload", input.payload, settings.payloadLimitBytes);
-  const headers =
-    input.headers === undefined
-      ? undefined
-      : toJson("headers", plain(input.headers), settings.payloadLimitBytes);
+  const headers = jobHeaders(input.headers, queue);
   const fields = {
     id,
     kind: input.kind,
@@ -78,7 +71,7 @@ export function newJob(
   return { id, json, idempotencyKey: input.idempotencyKey ?? null, partitionKey: input.partitionKey ?? null };
 }
 
-function checkKey(what: string, value: unknown, bytesMax: number): void {
+export function checkKey(what: string, value: unknown, bytesMax: number): void {
   if (typeof value !== "string") throw new InvalidKeyError(what, value, "it is not text");
   if (value === "") throw new InvalidKeyError(what, value, "it is empty");
   if (!isStorableText(value))
@@ -86,13 +79,6 @@ function checkKey(what: string, value: unknown, bytesMax: number): void {
   const bytes = Buffer.byteLength(value);
   if (bytes > bytesMax)
     throw new InvalidKeyError(what, value, `it has ${bytes} bytes, the limit is ${bytesMax}`);
-}
-
-function plain(headers: unknown): object {
-  if (typeof headers !== "object" || headers === null || Array.isArray(headers)) {
-    throw new InvalidOptionError("headers", headers, "an object");
-  }
-  return headers;
 }
 
 function dueTime(options: EnqueueOptions): { available_at?: string; delay_ms?: number } {

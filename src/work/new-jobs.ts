@@ -1,9 +1,8 @@
 import { LeaseholdError, PayloadTooLargeError } from "../errors.js";
-import type { Events } from "../events.js";
 import { type OptionNames, withKnownNames } from "../option-names.js";
 import { asObject, defaults } from "../settings.js";
+import type { JobQueue } from "./job-headers.js";
 import { enqueueOptionNames, type NewJob, type NewJobInput, newJob } from "./new-job.js";
-import type { QueueSettings } from "./queue-settings.js";
 
 const jobNames: OptionNames<NewJobInput> = Object.freeze({
   kind: true,
@@ -11,11 +10,11 @@ const jobNames: OptionNames<NewJobInput> = Object.freeze({
   ...enqueueOptionNames,
 });
 
-/** Checks the jobs of one call, one after the other; an error says which of them it is about. */
+/** Checks the jobs of one call, one after the other; an error says which of them it is about. All together are one JSON text, which has a limit. */
 export function newJobs(
   inputs: readonly NewJobInput[],
   newId: () => string,
-  queue: { readonly settings: QueueSettings; readonly events: Events },
+  queue: JobQueue,
 ): readonly NewJob[] {
   const jobs = Array.from(inputs, (input, index) => {
     try {
@@ -25,8 +24,11 @@ export function newJobs(
       throw ofJob(error, index);
     }
   });
-  checkTotal(jobs);
-  return jobs;
+  const bytes = jobs.reduce((sum, job) => sum + job.json.length, 0);
+  if (bytes <= defaults.enqueueManyBytesMax) return jobs;
+  // Headers that were added are no reason to refuse what would fit without them.
+  if (queue.added !== undefined) return newJobs(inputs, newId, { ...queue, added: undefined });
+  throw new PayloadTooLargeError("list of jobs", bytes, defaults.enqueueManyBytesMax);
 }
 
 /** The stack repeats the message, and is what most logs print. */
@@ -35,12 +37,4 @@ function ofJob(error: unknown, index: number): unknown {
   const message = `jobs[${index}]: ${error.message}`;
   const stack = error.stack?.replace(error.message, () => message);
   return Object.assign(error, { message, stack, jobIndex: index });
-}
-
-/** All jobs of one call together are one JSON text, which has a limit. */
-function checkTotal(jobs: readonly NewJob[]): void {
-  const bytes = jobs.reduce((sum, job) => sum + job.json.length, 0);
-  if (bytes > defaults.enqueueManyBytesMax) {
-    throw new PayloadTooLargeError("list of jobs", bytes, defaults.enqueueManyBytesMax);
-  }
 }

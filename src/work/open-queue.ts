@@ -2,16 +2,9 @@ import { binder } from "../database/bind.js";
 import { derivedNames } from "../database/derived-names.js";
 import { type MigrateSeams, migrateQueue, missingFile, step } from "../database/migrate.js";
 import type { Library } from "../database/migration.js";
-import { grants } from "../database/migrations.generated.js";
-import { type Names, withNames } from "../database/names.js";
+import type { Names } from "../database/names.js";
 import { runOn } from "../database/run-on.js";
-import {
-  findQueue,
-  findTakenNames,
-  insertQueue,
-  makeArchiveDays,
-  readServer,
-} from "../database/statements.generated.js";
+import { findQueue, findTakenNames, insertQueue, makeArchiveDays } from "../database/statements.generated.js";
 import { checkMayWork, libraryOf } from "../database/version.js";
 import {
   DatabaseRefusedError,
@@ -22,24 +15,23 @@ import {
 } from "../errors.js";
 import type { Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
-import { type KindPolicies, kindPolicies } from "./kind-policies.js";
-import { agreed, type QueueOptions, type QueueSettings, qualified } from "./queue-settings.js";
+import type { QueueOptions } from "./queue-options.js";
+import { agreed, type QueueSettings, qualified } from "./queue-settings.js";
+import { storedQueue } from "./stored-queue.js";
 
-/** Finds a queue and checks that its settings agree, or creates it. Without an order it is only found. */
+/** Finds a queue and checks that what is fixed of it agrees, or creates it. Without an order it is only found. */
 export async function openQueue(
   seams: MigrateSeams,
   names: Names,
   options: QueueOptions,
 ): Promise<QueueSettings> {
   const wanted = qualified(names.queue, names.schema, options);
-  const [server] = await seams.database.run(binder(names)(readServer, {}));
   await checkMayWork(seams, names);
-  if (server?.queues_exists !== true) throw new NotMigratedError(names.schema, "its tables are missing");
   const stored = await find(seams, names);
   if (stored !== null) {
-    const settings = agreed(stored, options);
-    const missing = await missingFile(seams, names, settings);
-    if (missing !== null) throw new NotMigratedError(names.schema, `it lacks the migration ${missing}`);
+    const settings = agree(seams, stored, options);
+    const file = await missingFile(seams, names, settings);
+    if (file !== null) throw new NotMigratedError(names.schema, `it lacks the migration ${file}`);
     return settings;
   }
   if (options.order === undefined) throw new UnknownQueueError(names.queue, names.schema);
@@ -48,43 +40,36 @@ export async function openQueue(
   );
   const created = await find(seams, names);
   if (created === null) throw new UnknownQueueError(names.queue, names.schema);
-  return agreed(created, options);
+  return agree(seams, created, options);
 }
 
-const undefinedColumn = "42703";
+function agree(seams: MigrateSeams, stored: StoredQueue, options: QueueOptions): QueueSettings {
+  const { settings, differences } = agreed(stored, options);
+  if (differences.length > 0) seams.events.emit("queue:differs", { queue: stored.name, differences });
+  return settings;
+}
+
+/** What the server says of a table and of a column that do not exist. */
+const missing = new Map([
+  ["42P01", "its tables are missing"],
+  ["42703", "its tables are older than the library"],
+]);
 
 async function find(seams: MigrateSeams, names: Names): Promise<StoredQueue | null> {
   const query = binder(names)(findQueue, { name: names.queue });
   const [row] = await seams.database.run(query).catch((error: unknown) => {
-    const isOld = error instanceof DatabaseRefusedError && error.sqlState === undefinedColumn;
-    throw isOld ? new NotMigratedError(names.schema, "its tables are older than the library") : error;
+    const lack = error instanceof DatabaseRefusedError ? missing.get(error.sqlState) : undefined;
+    throw lack === undefined ? error : new NotMigratedError(names.schema, lack);
   });
   if (row === undefined) return null;
   if (row.ring_hash !== defaults.ringHash)
     throw new RingMismatchError(row.name, row.ring_hash, defaults.ringHash);
-  return {
-    name: row.name,
-    schema: names.schema,
-    order: row.order as "key" | "none",
-    strict: row.is_strict,
-    onDeadLetter: row.on_dead_letter as "continue" | "park",
-    buckets: row.buckets,
-    ring: row.ring as "rendezvous" | "consistent",
-    vnodes: row.vnodes,
-    preferRegions: row.prefer_regions,
-    excludeRegions: row.exclude_regions,
-    retentionMs: row.retention_ms,
-    deadLetterRetentionMs: row.dead_letter_retention_ms,
-    dedupeWindowMs: row.dedupe_window_ms,
-    maxAttempts: row.max_attempts,
-    maxCrashes: row.max_crashes,
-    kinds: kindPolicies(row.kinds as KindPolicies),
-  };
+  return { ...storedQueue(row), schema: names.schema };
 }
 
 type StoredQueue = Omit<QueueSettings, "payloadLimitBytes">;
 
-/** Everything of a new queue in one transaction: its row, its tables and functions, its first archive days, its grants. */
+/** Everything of a new queue in one transaction: its row, its tables and functions, their grants, its first archive days. */
 async function create(tx: Tx, library: Library, names: Names, wanted: QueueSettings): Promise<void> {
   const bind = binder(names);
   if ((await runOn(tx, bind(findQueue, { name: names.queue }))).length > 0) return;
@@ -115,7 +100,6 @@ async function create(tx: Tx, library: Library, names: Names, wanted: QueueSetti
     }),
   );
   await runOn(tx, bind(makeArchiveDays, { days: defaults.archiveDaysAhead, now: null }));
-  await tx.query(withNames(grants.queue, names));
 }
 
 /** `create table if not exists` would leave a table of somebody else's in the place of ours. */

@@ -1,25 +1,37 @@
 import { pauseQueue, resumeQueue } from "../database/statements.generated.js";
-import { InvalidOptionError } from "../errors.js";
+import { InvalidOptionError, UnknownQueueError } from "../errors.js";
 import type { Progress } from "../operate/batches.js";
-import { changeQueue, type QueueChange } from "../operate/change-queue.js";
+import { changeQueue } from "../operate/change-queue.js";
+import {
+  type DeadLetterGroups,
+  type DeadLetterOptions,
+  deadLetterOptionNames,
+  deadLetters,
+} from "../operate/dead-letters.js";
 import { discard } from "../operate/discard.js";
 import { type DiscardFilter, filterNames, type JobFilter, type ListFilter } from "../operate/job-filter.js";
 import { get, list } from "../operate/list.js";
+import { type KeyOwner, ownerOf } from "../operate/owner-of.js";
 import { retry } from "../operate/redrive.js";
-import { type QueueStats, stats } from "../operate/stats.js";
+import { type SearchPage, search } from "../operate/search.js";
+import { type SearchFilter, searchFilterNames } from "../operate/search-filter.js";
+import { type QueueStats, type StatsOptions, stats, statsOptionNames } from "../operate/stats.js";
 import { type Why, why } from "../operate/why.js";
 import { type OptionNames, withKnownNames } from "../option-names.js";
-import type { Tx } from "../seams/database.js";
+import type { Query, Tx } from "../seams/database.js";
 import { asFunction, defaults, flag } from "../settings.js";
 import { checkedHeld, checkedSettlements } from "./checked-settlement.js";
 import { type Bookmarks, claim, newBookmarks } from "./claim.js";
 import { type ClaimOptions, checkedClaimOptions } from "./claim-options.js";
 import { type Enqueued, enqueueAll, enqueueOn } from "./enqueue.js";
 import { EnqueueLane } from "./enqueue-lane.js";
+import type { BegunEnqueue } from "./hooks.js";
 import type { ClaimedJob } from "./job.js";
+import { addedHeaders, type JobQueue } from "./job-headers.js";
 import { type EnqueueOptions, enqueueOptionNames, type NewJob, type NewJobInput, newJob } from "./new-job.js";
 import { newJobs } from "./new-jobs.js";
 import { complete, type Outcome, outcomeOf, release } from "./outcome.js";
+import type { QueueChange } from "./queue-options.js";
 import type { QueueSeams } from "./queue-seams.js";
 import type { QueueSettings } from "./queue-settings.js";
 import { announceLost, type Renewal, renew } from "./renew.js";
@@ -69,18 +81,17 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   ): Promise<Enqueued> {
     const { tx, wake, ...rest } = withKnownNames("enqueue()", options, enqueueNames);
     const wakes = checkedWake(tx, wake);
-    const job = newJob({ ...rest, kind, payload }, this.#seams.newId(), this.#seams);
-    if (tx !== undefined) {
-      const [answer] = await enqueueOn(tx, this.#seams, [job], wakes);
-      return answer ?? { id: job.id, duplicate: false };
+    const begun = this.#seams.hooks.beginEnqueue({ queue: this.name, jobs: 1 });
+    try {
+      const job = newJob({ ...rest, kind, payload }, this.#seams.newId(), this.#with(begun));
+      const answer = tx === undefined ? await this.#lane(job).add(job) : await this.#addOn(tx, job, wakes);
+      begun?.end(null);
+      if (tx === undefined) this.#announce([answer]);
+      return answer;
+    } catch (error) {
+      begun?.end(error);
+      throw error;
     }
-    const answer = await this.#lane(job).add(job);
-    this.#seams.events.emit("jobs:enqueued", {
-      queue: this.name,
-      count: 1,
-      duplicates: answer.duplicate ? 1 : 0,
-    });
-    return answer;
   }
 
   /** Adds many jobs, all or none, in the order given. */
@@ -94,13 +105,21 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
         `an array of at most ${defaults.enqueueManyRowsMax} jobs`,
       );
     }
-    const checked = newJobs(jobs as readonly NewJobInput[], this.#seams.newId, this.#seams);
-    if (checked.length === 0) return [];
-    if (tx !== undefined) return await enqueueOn(tx, this.#seams, checked, wakes);
-    const answers = await enqueueAll(this.#seams, checked, this.settings.strict);
-    const duplicates = answers.filter((answer) => answer.duplicate).length;
-    this.#seams.events.emit("jobs:enqueued", { queue: this.name, count: answers.length, duplicates });
-    return answers;
+    if (jobs.length === 0) return [];
+    const begun = this.#seams.hooks.beginEnqueue({ queue: this.name, jobs: jobs.length });
+    try {
+      const checked = newJobs(jobs as readonly NewJobInput[], this.#seams.newId, this.#with(begun));
+      const answers =
+        tx === undefined
+          ? await enqueueAll(this.#seams, checked, this.settings.strict)
+          : await enqueueOn(tx, this.#seams, checked, wakes);
+      begun?.end(null);
+      if (tx === undefined) this.#announce(answers);
+      return answers;
+    } catch (error) {
+      begun?.end(error);
+      throw error;
+    }
   }
 
   /** Takes jobs from the front of their lines, with a lease on each. */
@@ -135,8 +154,9 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
     return renewal;
   }
 
-  async stats(): Promise<QueueStats> {
-    return await stats(this.#seams);
+  /** Counts of the queue's table. With `exact: false` an estimate from a part of a large table, which answers quickly at any size. */
+  async stats(options: StatsOptions = {}): Promise<QueueStats> {
+    return await stats(this.#seams, withKnownNames("stats()", options, statsOptionNames));
   }
 
   async list(filter: ListFilter = {}): Promise<readonly JobRecordOf<J>[]> {
@@ -146,12 +166,28 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
     )) as readonly JobRecordOf<J>[];
   }
 
+  /** Looks at a bounded part of the queue, newest first, and gives a cursor to go on with. Answers quickly on a queue of any size. */
+  async search(filter: SearchFilter = {}): Promise<SearchPage<JobRecordOf<J>>> {
+    const page = await search(this.#seams, withKnownNames("search()", filter, searchFilterNames));
+    return page as SearchPage as SearchPage<JobRecordOf<J>>;
+  }
+
   async get(id: string): Promise<JobRecordOf<J> | null> {
     return (await get(this.#seams, id)) as JobRecordOf<J> | null;
   }
 
   async why(id: string): Promise<Why> {
     return await why(this.#seams, id);
+  }
+
+  /** Who works on a partition key, and who would be next. */
+  async ownerOf(key: string): Promise<KeyOwner> {
+    return await ownerOf(this.#seams, key);
+  }
+
+  /** The newest dead letters by kind and error, a bounded number of them, largest group first. */
+  async deadLetters(options: DeadLetterOptions = {}): Promise<DeadLetterGroups> {
+    return await deadLetters(this.#seams, withKnownNames("deadLetters()", options, deadLetterOptionNames));
   }
 
   async retry(filter: JobFilter = {}, progress: Progress = noProgress): Promise<number> {
@@ -166,13 +202,12 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
 
   /** Nothing is claimed until resume(); rows in process go on, and enqueue works. */
   async pause(): Promise<void> {
-    await this.#seams.database.run(
-      this.#seams.bind(pauseQueue, { name: this.name, now: this.#seams.clock.databaseNow() }),
-    );
+    const { bind, clock } = this.#seams;
+    await this.#change(bind(pauseQueue, { name: this.name, now: clock.databaseNow() }));
   }
 
   async resume(): Promise<void> {
-    await this.#seams.database.run(this.#seams.bind(resumeQueue, { name: this.name }));
+    await this.#change(this.#seams.bind(resumeQueue, { name: this.name }));
   }
 
   /** Changes what can be changed while the queue is at work; all else is fixed when it is created. Needs the rights of the owner. */
@@ -180,6 +215,25 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
     const settings = await changeQueue(this.#seams, change);
     this.#seams = { ...this.#seams, settings };
     return settings;
+  }
+
+  async #change(query: Query<unknown>): Promise<void> {
+    const changed = await this.#seams.database.run(query);
+    if (changed.length === 0) throw new UnknownQueueError(this.name, this.settings.schema);
+  }
+
+  #with(begun: BegunEnqueue | null): JobQueue {
+    return begun === null ? this.#seams : { ...this.#seams, added: addedHeaders(begun.headers) };
+  }
+
+  async #addOn(tx: Tx, job: NewJob, wakes: boolean): Promise<Enqueued> {
+    const [answer] = await enqueueOn(tx, this.#seams, [job], wakes);
+    return answer ?? { id: job.id, duplicate: false };
+  }
+
+  #announce(answers: readonly Enqueued[]): void {
+    const duplicates = answers.filter(({ duplicate }) => duplicate).length;
+    this.#seams.events.emit("jobs:enqueued", { queue: this.name, count: answers.length, duplicates });
   }
 
   #lane(job: NewJob): EnqueueLane {
@@ -192,13 +246,16 @@ export class Queue<J extends JobTypes = Record<string, unknown>> {
   }
 }
 
+/** What every queue has, whatever its jobs: for functions that inspect or settle. A function that enqueues takes a `Queue<J>` of its own type. */
+export type AnyQueue = Omit<Queue, "enqueue" | "enqueueMany">;
+
 export type HeldJob = Pick<ClaimedJob, "id" | "workerId" | "fenceToken">;
 
 /** An enqueue in a transaction of the user's. */
 export interface InTransaction {
-  readonly tx?: Tx;
+  readonly tx?: Tx | undefined;
   /** False for a transaction that is to be prepared (PREPARE TRANSACTION), which may not notify: workers find the jobs at their next poll. */
-  readonly wake?: boolean;
+  readonly wake?: boolean | undefined;
 }
 
 function checkedWake(tx: Tx | undefined, wake: boolean | undefined): boolean {

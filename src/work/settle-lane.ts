@@ -1,6 +1,7 @@
-import { DatabaseUnavailableError } from "../errors.js";
+import { ClosedError, DatabaseUnavailableError, UnknownQueueError } from "../errors.js";
 import { defaults } from "../settings.js";
 import { completeMany } from "./complete-many.js";
+import type { Counts, Figures } from "./figures.js";
 import type { Health } from "./health.js";
 import type { QueueSeams } from "./queue-seams.js";
 import { settleGroup } from "./settle.js";
@@ -19,12 +20,14 @@ interface Waiting {
 export class SettleLane {
   readonly #seams: QueueSeams;
   readonly #health: Health;
+  readonly #figures: Figures;
   #waiting: Waiting[] = [];
   #isSending = false;
 
-  constructor(seams: QueueSeams, health: Health) {
+  constructor(seams: QueueSeams, health: Health, figures: Figures) {
     this.#seams = seams;
     this.#health = health;
+    this.#figures = figures;
   }
 
   /** Tells what the database said; null when it could not be asked before `untilMs`. */
@@ -54,6 +57,8 @@ export class SettleLane {
         await this.#try(open, tries > 0);
         return;
       } catch (error) {
+        if (error instanceof UnknownQueueError) return this.#dropAll(open);
+        if (error instanceof ClosedError) return this.#failAll(open, error);
         if (!(error instanceof DatabaseUnavailableError)) return await this.#settleApart(open);
         open = this.#giveUp(open, error);
       }
@@ -74,7 +79,11 @@ export class SettleLane {
       },
     );
     this.#health.settled(sort);
-    for (let i = 0; i < batch.length; i++) batch[i]?.answered(answers[i] ?? null);
+    for (const [i, one] of batch.entries()) {
+      const answer = answers[i] ?? null;
+      if (answer !== null) this.#figures.count(countOf(one.settlement, answer));
+      one.answered(answer);
+    }
   }
 
   /** One row that the database refuses must not keep the others from being settled. */
@@ -91,9 +100,20 @@ export class SettleLane {
       try {
         return await this.#try([one], true);
       } catch (error) {
-        if (clock.monotonicMs() >= one.untilMs) return this.#fail(one, error);
+        const isOver = clock.monotonicMs() >= one.untilMs || error instanceof ClosedError;
+        if (isOver) return this.#fail(one, error);
       }
     }
+  }
+
+  /** The rows are gone with their queue. */
+  #dropAll(batch: readonly Waiting[]): void {
+    for (const one of batch) one.answered({ held: false, status: null });
+  }
+
+  /** No later try can succeed. */
+  #failAll(batch: readonly Waiting[], error: ClosedError): void {
+    for (const one of batch) this.#fail(one, error);
   }
 
   #giveUp(batch: readonly Waiting[], reason: unknown): readonly Waiting[] {
@@ -106,5 +126,21 @@ export class SettleLane {
     const { id } = one.settlement.job;
     this.#seams.events.emit("settle:failed", { queue: this.#seams.settings.name, id, error });
     one.answered(null);
+  }
+}
+
+function countOf({ outcome }: Settlement, { held, status }: SettleAnswer): keyof Counts {
+  if (!held) return "refused";
+  switch (outcome.is) {
+    case "complete":
+      return "completed";
+    case "retry":
+      return status === "dead_letter" ? "deadLettered" : "retried";
+    case "dead_letter":
+      return "deadLettered";
+    case "release":
+      return "released";
+    default:
+      return outcome satisfies never;
   }
 }

@@ -1,7 +1,8 @@
-import { HandlerTimeoutError } from "../errors.js";
+import { HandlerTimeoutError, UnknownQueueError } from "../errors.js";
 import type { Activity } from "../runtime/activity.js";
 import { defaults } from "../settings.js";
 import type { Dispatcher } from "./dispatch.js";
+import type { Figures } from "./figures.js";
 import type { Ending, HeldJob } from "./held-job.js";
 import type { QueueSeams } from "./queue-seams.js";
 import { announceLost, renew } from "./renew.js";
@@ -10,6 +11,7 @@ export interface SuperviseParts {
   readonly dispatcher: Dispatcher;
   readonly leaseMs: number;
   readonly abortGraceMs: number;
+  readonly figures: Figures;
   /** What a handler's attempt comes to that ignores its signal. */
   givenUp(held: HeldJob): Ending;
 }
@@ -89,16 +91,18 @@ export class Supervise implements Activity {
 
   async #renew(rows: readonly HeldJob[]): Promise<void> {
     const startedAtMs = this.#seams.clock.monotonicMs();
-    const answers = await renew(
-      this.#seams,
-      rows.map((held) => held.job),
-      this.#parts.leaseMs,
-    );
+    const jobs = rows.map((held) => held.job);
+    const answers = await renew(this.#seams, jobs, this.#parts.leaseMs).catch((error: unknown) => {
+      if (!(error instanceof UnknownQueueError)) throw error;
+      return jobs.map(({ id }) => ({ id, state: "lost" as const })); // They are gone with their queue.
+    });
     const byId = new Map(answers.map((answer) => [answer.id, answer]));
     for (const held of rows) {
       const state = byId.get(held.job.id)?.state;
-      if (state === "renewed") held.deadlineMs = leaseDeadlineMs(startedAtMs, this.#parts.leaseMs);
-      else if (state === "lost" && this.#isReallyLost(held)) this.#lose(held, startedAtMs);
+      if (state === "renewed") {
+        held.deadlineMs = leaseDeadlineMs(startedAtMs, this.#parts.leaseMs);
+        this.#parts.figures.count("renewed");
+      } else if (state === "lost" && this.#isReallyLost(held)) this.#lose(held, startedAtMs);
     }
   }
 
@@ -111,7 +115,10 @@ export class Supervise implements Activity {
   }
 
   #lose(held: HeldJob, nowMs: number): void {
-    if (!held.isLost) announceLost(this.#seams, held.job);
+    if (!held.isLost) {
+      announceLost(this.#seams, held.job);
+      this.#parts.figures.count("leasesLost");
+    }
     held.lose();
     held.giveUpAtMs = nowMs + this.#parts.abortGraceMs;
   }

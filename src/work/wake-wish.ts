@@ -63,14 +63,15 @@ export class WakeWish {
     if (isBusy) await this.#takeBack();
   }
 
-  /** After a pass: takes the wish back when notifications come faster than is good, for longer each time that it happens again. */
-  async calmDown(): Promise<void> {
-    if (this.#said === null || this.#wakes <= wakesMax) return;
+  /** After a pass: takes the wish back when notifications come faster than is good, for longer each time that it happens again. True when it did. */
+  async calmDown(): Promise<boolean> {
+    if (this.#said === null || this.#wakes <= wakesMax) return false;
     const nowMs = this.#clock.monotonicMs();
     const isAgain = nowMs - this.#quietUntilMs < defaults.wakeQuietMs;
     this.#quietMs = isAgain ? Math.min(this.#quietMs * 2, defaults.wakeQuietMsMax) : defaults.wakeQuietMs;
     this.#quietUntilMs = nowMs + this.#quietMs;
     await this.#takeBack();
+    return true;
   }
 
   async #takeBack(): Promise<void> {

@@ -5,19 +5,25 @@ import type { Middleware } from "./handlers.js";
 
 export interface WorkerOptions {
   /** Handlers at a time. */
-  readonly concurrency?: number;
-  readonly leaseMs?: number;
+  readonly concurrency?: number | undefined;
+  readonly leaseMs?: number | undefined;
   /** How long a handler may take; its kind may say otherwise. */
-  readonly handlerTimeoutMs?: number;
+  readonly handlerTimeoutMs?: number | undefined;
   /** How long a handler may go on after its signal was aborted, before its slot is used again. */
-  readonly abortGraceMs?: number;
+  readonly abortGraceMs?: number | undefined;
   /** How long stop() waits for running handlers. */
-  readonly drainLimitMs?: number;
-  readonly housekeepingMs?: number;
+  readonly drainLimitMs?: number | undefined;
+  readonly housekeepingMs?: number | undefined;
+  /** How often it looks for jobs while there are none; 2 s. A worker that is notified of new jobs starts them at once. */
+  readonly pollIdleMs?: number | undefined;
+  /** How often it looks while others hold jobs in its buckets, or while it can't be notified and works; 60 ms. */
+  readonly pollActiveMs?: number | undefined;
+  /** Jobs a claim takes at most. Left out: 25 at first, and up to 500 while handlers are faster than claims. */
+  readonly claimBatch?: number | undefined;
   /** Run around every handler, the first outermost. */
-  readonly middleware?: readonly Middleware[];
+  readonly middleware?: readonly Middleware[] | undefined;
   /** SIGTERM and SIGINT drain, then end the process with 0; a second one ends it at once. False leaves signals to you. */
-  readonly handlesSignals?: boolean;
+  readonly handlesSignals?: boolean | undefined;
 }
 
 const workerOptionNames: OptionNames<WorkerOptions> = Object.freeze({
@@ -27,6 +33,9 @@ const workerOptionNames: OptionNames<WorkerOptions> = Object.freeze({
   abortGraceMs: true,
   drainLimitMs: true,
   housekeepingMs: true,
+  pollIdleMs: true,
+  pollActiveMs: true,
+  claimBatch: true,
   middleware: true,
   handlesSignals: true,
 });
@@ -38,6 +47,10 @@ export interface WorkerSettings {
   readonly abortGraceMs: number;
   readonly drainLimitMs: number;
   readonly housekeepingMs: number;
+  readonly pollIdleMs: number;
+  readonly pollActiveMs: number;
+  /** Null: it follows the rate of the handlers. */
+  readonly claimBatch: number | null;
   readonly middleware: readonly Middleware[];
   readonly handlesSignals: boolean;
 }
@@ -79,7 +92,23 @@ export function workerSettings(given: WorkerOptions): WorkerSettings {
       min: 100,
       max: 86_400_000,
     }),
+    pollIdleMs: wholeNumber("pollIdleMs", options.pollIdleMs, {
+      fallback: defaults.pollIdleMs,
+      min: defaults.pollIdleMsMin,
+      max: defaults.pollIdleMsMax,
+    }),
+    pollActiveMs: wholeNumber("pollActiveMs", options.pollActiveMs, {
+      fallback: defaults.pollActiveMs,
+      min: defaults.pollActiveMsMin,
+      max: defaults.pollActiveMsMax,
+    }),
+    claimBatch: options.claimBatch === undefined ? null : checkedBatch(options.claimBatch),
     middleware: Object.freeze([...middleware]),
     handlesSignals: flag("handlesSignals", options.handlesSignals, true),
   });
+}
+
+function checkedBatch(claimBatch: number): number {
+  const { claimLimit: fallback, claimLimitMax: max } = defaults;
+  return wholeNumber("claimBatch", claimBatch, { fallback, min: 1, max });
 }

@@ -1,14 +1,20 @@
 import { checkMayWork } from "../database/version.js";
-import { DrainedError, OutdatedLibraryError, WorkerStateError } from "../errors.js";
+import { DrainedError, OutdatedLibraryError, UnknownQueueError, WorkerStateError } from "../errors.js";
 import type { Events } from "../events.js";
 import type { Membership } from "../membership/membership.js";
 import { OwnedBuckets } from "../membership/owned-buckets.js";
+import type { Failing } from "../membership/worker-record.js";
+import type { Activity } from "../runtime/activity.js";
+import { Deadline } from "../runtime/deadline.js";
 import { Loop } from "../runtime/loop.js";
+import type { Clock } from "../seams/clock.js";
+import { defaults } from "../settings.js";
 import { ClaimAhead } from "./claim-ahead.js";
 import { claimOrProbe } from "./claim-or-probe.js";
 import { ClaimActivity } from "./claim-pass.js";
 import { Claimer } from "./claimer.js";
 import { Dispatcher } from "./dispatch.js";
+import { Figures } from "./figures.js";
 import { givenUp, handle } from "./handle.js";
 import type { CheckedKind } from "./handlers.js";
 import { Health } from "./health.js";
@@ -21,6 +27,7 @@ import type { WorkerSettings } from "./worker-settings.js";
 
 export interface WorkerParts {
   readonly membership: Membership;
+  readonly clock: Clock;
   readonly kinds: ReadonlyMap<string, CheckedKind>;
   readonly settings: WorkerSettings;
   /** Opens the queue; it must exist. */
@@ -41,6 +48,7 @@ interface Works {
   readonly claimer: Claimer;
   readonly claim: ClaimActivity;
   readonly health: Health;
+  readonly figures: Figures;
   readonly claimLoop: Loop;
   readonly superviseLoop: Loop;
   readonly housekeepingLoop: Loop;
@@ -90,6 +98,23 @@ export class Worker {
     return this.#works?.owned.current ?? noBuckets;
   }
 
+  /** Counts and durations since it started; null before that. */
+  get figures(): Figures | null {
+    return this.#works?.figures ?? null;
+  }
+
+  /** What of its work always fails, and why; null when nothing does. */
+  get failing(): Failing | null {
+    return this.#works?.health.failing ?? null;
+  }
+
+  /** For how long the slowest of its loops has been in a pass, or is overdue. */
+  lateMs(): number {
+    if (this.#works === null) return 0;
+    const { claimLoop, superviseLoop, housekeepingLoop } = this.#works;
+    return Math.max(...[claimLoop, superviseLoop, housekeepingLoop].map((loop) => loop.lateMs()));
+  }
+
   /** Enters the registry and begins to work. Resolves when it is in the ring. */
   async start(): Promise<void> {
     if (this.#state !== "new") {
@@ -110,11 +135,21 @@ export class Worker {
   /** Drains: leaves the ring, hands back what was not started, waits for what runs, then leaves the registry. Safe to call again. */
   async stop(why = "it was told to"): Promise<void> {
     if (this.#state === "new") this.#state = "stopped";
-    await this.#starting?.catch(() => {});
+    if (this.#state === "starting" && !(await this.#hasStarted())) {
+      void this.#starting?.then(() => this.stop(why)).catch(() => {}); // If it ever does, it stops.
+      return;
+    }
     if (this.#state === "stopped" && this.#stopping === null) return;
     if (this.#works === null) return;
     this.#stopping ??= this.#drain(this.#works, why);
     await this.#stopping;
+  }
+
+  /** False when the start takes longer than a drain may. */
+  async #hasStarted(): Promise<boolean> {
+    const { drainLimitMs, abortGraceMs } = this.#parts.settings;
+    const limitMs = drainLimitMs + abortGraceMs + defaults.drainRestMs;
+    return await new Deadline(this.#parts.clock, limitMs).wait(this.#starting ?? Promise.resolve());
   }
 
   async #begin(): Promise<void> {
@@ -130,7 +165,13 @@ export class Worker {
           this.#wake(works, buckets);
         },
         onSuperseded: () => void this.stop("another process has its id"),
-        load: () => ({ ...this.load, idleMs: this.#idleMs(works) }),
+        onDrainAsked: () => void this.stop("an operator asked for it"),
+        load: () => ({
+          ...this.load,
+          slots: settings.concurrency,
+          idleMs: this.#idleMs(works),
+          recent: works.figures.recent(),
+        }),
       });
     } catch (error) {
       await membership.finish(this.queueName, true).catch(() => {});
@@ -158,9 +199,10 @@ export class Worker {
         claimLoop.wake();
       },
     });
-    const lane = new SettleLane(seams, health);
-    const hotLane = new SettleLane(seams, health);
-    const parts = { events: this.events, kinds, middleware };
+    const figures = new Figures(seams.clock);
+    const lane = new SettleLane(seams, health, figures);
+    const hotLane = new SettleLane(seams, health, figures);
+    const parts = { events: this.events, kinds, middleware, hooks: seams.hooks };
     const dispatcher = new Dispatcher({
       clock: seams.clock,
       events: this.events,
@@ -177,14 +219,15 @@ export class Worker {
       },
       onLeft: (held) => {
         health.noteLeft();
+        this.#note(figures, held);
         ahead.took(held.endedAtMs - held.startedAtMs, seams.clock.monotonicMs() - held.startedAtMs);
         if (claim.hasReasonToLook(held)) claimLoop.wake();
       },
     });
     const giveUp = (held: HeldJob): Ending => givenUp(parts, held);
-    const supervise = new Supervise(seams, { dispatcher, leaseMs, abortGraceMs, givenUp: giveUp });
+    const supervise = new Supervise(seams, { dispatcher, leaseMs, abortGraceMs, figures, givenUp: giveUp });
     const superviseLoop = new Loop(seams, supervise);
-    const ahead = new ClaimAhead(dispatcher, concurrency);
+    const ahead = new ClaimAhead(dispatcher, concurrency, settings.claimBatch);
     const onOverdue = (): void => {
       supervise.renewNow();
       superviseLoop.wake();
@@ -197,15 +240,46 @@ export class Worker {
       health,
       kinds: [...kinds.keys()],
     });
-    const claim = new ClaimActivity(seams, { membership, owned, dispatcher, ahead, claimer, onOverdue });
+    const { pollIdleMs, pollActiveMs } = settings;
+    const polls = { pollIdleMs, pollActiveMs };
+    const claimParts = { membership, owned, dispatcher, ahead, claimer, figures, ...polls, onOverdue };
+    const claim = new ClaimActivity(seams, claimParts);
     const probeParts = { membership, owned, dispatcher, claimer, claim, health };
-    const claimLoop = new Loop(seams, claimOrProbe(seams, probeParts));
+    const claimLoop = new Loop(seams, this.#untilDropped(claimOrProbe(seams, probeParts)));
     const housekeepingLoop = new Loop(seams, {
       name: "housekeeping",
       run: () => this.#housekeep(seams),
     });
     const loops = { claimLoop, superviseLoop, housekeepingLoop };
-    return { seams, owned, dispatcher, claimer, claim, health, ...loops, givenUp: giveUp };
+    return { seams, owned, dispatcher, claimer, claim, health, figures, ...loops, givenUp: giveUp };
+  }
+
+  /** A row has left whose handler was called. One that was completed in a transaction of its own was not settled by a lane. */
+  #note(figures: Figures, { job, isSettled, startedAtMs, endedAtMs }: HeldJob): void {
+    const tookMs = endedAtMs - startedAtMs;
+    figures.handled(job.kind, tookMs);
+    if (isSettled) figures.count("completed");
+    if (!this.events.isHeard("job:handled")) return;
+    const { id, kind, attempt } = job;
+    this.events.emit("job:handled", { queue: this.queueName, id, kind, attempt, tookMs });
+  }
+
+  /** Without its queue it has nothing to do. */
+  #untilDropped(activity: Activity): Activity {
+    return {
+      name: activity.name,
+      run: async () => {
+        try {
+          return await activity.run();
+        } catch (error) {
+          if (!(error instanceof UnknownQueueError)) throw error;
+          if (this.#state === "working")
+            this.events.emit("queue:dropped", { queue: this.queueName, workerId: this.id });
+          void this.stop("its queue was dropped");
+          return Number.POSITIVE_INFINITY;
+        }
+      },
+    };
   }
 
   /** How long it has owned buckets, had room, and not been answered a claim; null when it owns nothing. */
@@ -241,7 +315,10 @@ export class Worker {
 
   #onRing(works: Works): void {
     if (this.#state !== "working") return;
-    if (works.owned.rebuild().length > 0) this.#wake(works, null);
+    const before = works.owned.current;
+    const gained = works.owned.rebuild();
+    if (works.owned.current !== before) works.figures.count("ringChanges");
+    if (gained.length > 0) this.#wake(works, null);
   }
 
   #wake(works: Works, buckets: readonly number[] | null): void {
@@ -249,37 +326,39 @@ export class Worker {
     works.claimLoop.wake();
   }
 
+  /**
+   * One deadline for all of it, whatever the database does: what could not be told by then is left to the lease and the TTL. The first part of it is for claims under way and for handlers,
+   * and what remains is for outcomes and for leaving the registry.
+   */
   async #drain(works: Works, why: string): Promise<void> {
     const { membership, settings } = this.#parts;
+    const { drainLimitMs, abortGraceMs, leaseMs } = settings;
     const { dispatcher, seams } = works;
+    const { clock } = seams;
+    const calm = new Deadline(clock, drainLimitMs + defaults.drainRestMs / 2);
+    const end = new Deadline(clock, drainLimitMs + abortGraceMs + defaults.drainRestMs);
     this.#state = "draining";
+    dispatcher.startNoMore();
     const running = dispatcher.running.size;
     this.events.emit("worker:draining", { workerId: this.id, queue: this.queueName, running, why });
     const left = membership.leave(this.queueName).catch(() => {});
     const housekeeping = works.housekeepingLoop.stop();
-    await works.claimLoop.stop();
-    await works.claim.finish();
-    await Promise.all([left, dispatcher.stop(seams.clock.monotonicMs() + settings.drainLimitMs)]);
-    await this.#untilIdle(works, settings.drainLimitMs);
-    for (const held of dispatcher.running) held.abort(new DrainedError(held.job.id, settings.drainLimitMs));
-    await this.#untilIdle(works, settings.abortGraceMs);
+    const hasClaimed = await calm.wait(works.claimLoop.stop().then(() => works.claim.finish()));
+    await calm.wait(Promise.allSettled([left, dispatcher.stop(clock.monotonicMs() + drainLimitMs)]));
+    await this.#untilIdle(works, Math.min(drainLimitMs, calm.leftMs));
+    for (const held of dispatcher.running) held.abort(new DrainedError(held.job.id, drainLimitMs));
+    await this.#untilIdle(works, abortGraceMs);
     for (const held of dispatcher.running) held.give(works.givenUp(held));
-    await this.#untilIdle(works, Math.min(settings.leaseMs, settings.drainLimitMs));
-    await works.superviseLoop.stop();
-    const isClean = dispatcher.inHand.size === 0 && !works.claimer.isUnsure && !works.claimer.isLingering;
-    await this.#untilOver(works, housekeeping);
-    await membership.finish(this.queueName, isClean).catch(() => {});
+    await this.#untilIdle(works, Math.min(leaseMs, drainLimitMs, end.leftMs));
+    await end.wait(works.superviseLoop.stop());
+    const isTold = dispatcher.inHand.size === 0 && !works.claimer.isUnsure && !works.claimer.isLingering;
+    const isClean = hasClaimed && isTold;
+    // A round may be long; what it has not done is done by another process.
+    await new Deadline(clock, Math.min(abortGraceMs, end.leftMs)).wait(housekeeping);
+    await end.wait(membership.finish(this.queueName, isClean));
     this.#ignoreSignals();
     this.#state = "stopped";
     seams.events.emit("worker:stopped", { workerId: this.id, queue: this.queueName, isClean });
-  }
-
-  /** A round of housekeeping may be long; what it has not done is done by another process. */
-  async #untilOver({ seams }: Works, housekeeping: Promise<void>): Promise<void> {
-    const over = new AbortController();
-    const end = (): void => over.abort();
-    void housekeeping.then(end, end);
-    await seams.clock.sleep(this.#parts.settings.abortGraceMs, over.signal);
   }
 
   /** Until nothing is running and every outcome is written, or so long. */

@@ -11,7 +11,10 @@ async function taken(sessions: { readonly before: boolean; readonly after: boole
   const second = process("a");
   const other = await started("b");
   const tries = async (): Promise<string[]> => {
-    await other.record.register({ version: "1", running: 0, inHand: 0, idleMs: {} }, "it lives");
+    await other.record.register(
+      { version: "1", running: 0, slots: 0, held: 0, idleMs: {}, recent: {} },
+      "it lives",
+    );
     const winners: string[] = [];
     for (const one of [other, second]) {
       const lease = (await one.lease("x"))!;
@@ -113,7 +116,10 @@ test("a wait that an earlier change of hands asked for is not shortened by a lat
 
 test("a process that registers again, as after a broken session, keeps what it holds", async () => {
   const { first, other, token, time } = await taken({ before: true, after: true });
-  await first.record.register({ version: "1", running: 0, inHand: 0, idleMs: {} }, "its session is new");
+  await first.record.register(
+    { version: "1", running: 0, slots: 0, held: 0, idleMs: {}, recent: {} },
+    "its session is new",
+  );
   expect(await first.lease("x")).toMatchObject({ isMine: true, isLost: false });
   time.advance(graceMs);
   expect(await other.win("x", token)).toBeNull();

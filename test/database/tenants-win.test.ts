@@ -126,7 +126,10 @@ describe("the lease of an owner", () => {
     const b = await started("b");
     const token = (await a.win("x"))!;
     const tries = async (): Promise<"won" | "refused"> => {
-      await b.record.register({ version: "1", running: 0, inHand: 0, idleMs: {} }, "it lives");
+      await b.record.register(
+        { version: "1", running: 0, slots: 0, held: 0, idleMs: {}, recent: {} },
+        "it lives",
+      );
       const lease = (await b.lease("x"))!;
       const won = await b.win("x", token);
       expect(won !== null).toBe(lease.isLost);

@@ -7,7 +7,7 @@ import { WorkerRecord } from "../../src/membership/worker-record.js";
 import type { Database } from "../../src/seams/database.js";
 import { seeded, settableClock, setup, type World } from "../support/world.js";
 
-const load = { version: "1", running: 0, inHand: 0, idleMs: {} };
+const load = { version: "1", running: 0, slots: 0, held: 0, idleMs: {}, recent: {} };
 
 /** A process of worker `a`. */
 async function processOf(world: World, seed: number): Promise<WorkerRecord> {

@@ -26,7 +26,6 @@ test.concurrent("the demo runs for the time given, keeps its promises and leaves
   expect(await demo.end, demo.lines.join("\n")).toBe(0);
   const figures = demo.lines.filter((line) => /^ +\d+ s .* jobs\/s /.test(line));
   expect(figures.length).toBeGreaterThanOrEqual(2); // One each second, if the machine has time for it.
-  expect(figures.filter((line) => line.includes("workers 3")).length).toBeGreaterThanOrEqual(1);
   for (const line of figures) expect(line).toMatch(/order breaks 0 {2}doubled 0 {2}lost 0$/);
   const summary = demo.lines.slice(-4).join("\n");
   expect(summary).toContain("Order breaks: 0. Doubled receipts: 0. Lost jobs: 0.");

@@ -5,7 +5,20 @@ import { setup } from "../support/world.js";
 /** Every TypeScript block of the README and the docs runs, in order, against a database of its own. */
 const pages = [
   "README.md",
-  ...["connecting", "operating", "tenants", "transactions", "workers"].map((page) => `docs/${page}.md`),
+  ...[
+    ...[
+      "connecting",
+      "doctor",
+      "enqueueing",
+      "errors",
+      "metrics",
+      "operating",
+      "replicas",
+      "runbook",
+      "tenants",
+    ],
+    ...["transactions", "tuning", "workers"],
+  ].map((page) => `docs/${page}.md`),
 ];
 const root = new URL("../../", import.meta.url);
 
@@ -16,6 +29,7 @@ test.each(pages)("the examples in %s run", async (page) => {
   await mkdir(folder, { recursive: true });
   const environment = { ...process.env };
   process.env.DATABASE_URL = inject("databaseUrl");
+  process.env.REPLICA_URL = process.env.DATABASE_URL;
   process.env.LEASEHOLD_SCHEMA = world.schema;
   onTestFinished(async () => {
     process.env = environment;
@@ -27,7 +41,7 @@ test.each(pages)("the examples in %s run", async (page) => {
     const file = new URL(`example-${i}.ts`, folder);
     const code = block
       .replaceAll('"leasehold"', '"../../../../src/index.js"')
-      .replaceAll('"leasehold/tenants"', '"../../../../src/tenants.js"');
+      .replaceAll(/"leasehold\/(\w+)"/g, '"../../../../src/$1.js"');
     await writeFile(file, code);
     await import(file.href);
   }

@@ -167,7 +167,7 @@ describe("a start that fails", () => {
     const arch = Object.getOwnPropertyDescriptor(process, "arch")!;
     Object.defineProperty(process, "arch", { ...arch, value: "s390" });
     onTestFinished(() => void Object.defineProperty(process, "arch", arch));
-    const message = /npm install --save-dev leasehold-dev.*DATABASE_URL/;
+    const message = /npm install --save-dev leasehold-dev/;
     await expect(startPostgres()).rejects.toMatchObject({
       code: "LH_EMBEDDED_POSTGRES",
       message: expect.stringMatching(message),

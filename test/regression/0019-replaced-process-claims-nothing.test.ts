@@ -25,7 +25,10 @@ test.each(["key", "none"] as const)(
       message: expect.stringMatching(/replaced by another process/),
     });
     // Also when it could only give back, and take nothing itself.
-    await expect(claim("1", "'{}'", 0)).rejects.toMatchObject({ code: "55000" });
+    // More than once: the server tells of an error before it rolls back, and until then the refused claim's locks are skipped.
+    const refusal = (): Promise<unknown> =>
+      claim("1", "'{}'", 0).catch(({ code }: { readonly code: string }) => code);
+    await expect.poll(refusal, { timeout: 20_000 }).toBe("55000");
     expect(
       await world.sql(
         "select attempts from leasehold.inbox where status = 'processing' and claimed_by = 'a'",

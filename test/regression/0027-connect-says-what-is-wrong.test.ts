@@ -54,6 +54,17 @@ describe("an address that can't be one", () => {
     }
   });
 
+  test.each([
+    "postgres://user:secret@db-1,db-2/shop",
+    "postgres://user:secret@db-1:5432,db-2:5432/shop",
+    "postgres://user:secret@/shop?host=db-1,db-2",
+  ])("several hosts, as in %s, are refused: the driver would look them up as one name", async (url) => {
+    const { error } = await refusal({ url });
+    expect(error).toMatchObject({ code: "LH_INVALID_OPTION", option: "url" });
+    expect(error.message).toContain("one host");
+    expect(error.message).not.toContain("secret");
+  });
+
   test("in DATABASE_URL it is called by that name", async () => {
     const before = process.env.DATABASE_URL;
     process.env.DATABASE_URL = "mysql://localhost/shop";

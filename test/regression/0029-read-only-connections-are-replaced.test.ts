@@ -67,7 +67,7 @@ test("a server that stays read-only is named as such, not as lost", async () => 
   const inbox = await (await world.connect({ pool })).queue("inbox");
   isDemoted = true;
   await expect(inbox.enqueue("receipt.send", 1)).rejects.toMatchObject({
-    code: "LH_DATABASE_REFUSED",
+    code: "LH_READ_ONLY_SERVER",
     sqlState: "25006",
   });
 });

@@ -53,13 +53,6 @@ async function partitionOf(world: World, id: string): Promise<string> {
   return row!.name;
 }
 
-async function isCut(world: World): Promise<boolean> {
-  const cuts = await world.sql(
-    "select 1 from pg_constraint where conrelid = 'leasehold.inbox_archive_rest'::regclass and conname like 'cut%'",
-  );
-  return cuts.length > 0;
-}
-
 /** All strays were moved into their day under an exclusive lock, which every settle waited for. */
 test("no round moves more than 1 000 strays at once, and all stay readable", async () => {
   const clock = settableClock(start);
@@ -88,19 +81,16 @@ test("beside many strays the days ahead are attached without a look through them
   const said: string[] = [];
   client.on("notice", ({ message }) => said.push(message ?? ""));
   await client.query("set client_min_messages = debug1");
-  const answers: string[] = [];
-  while (answers.at(-1) !== "done" && answers.length < 20) {
-    const { rows } = await client.query(`select ${world.schema}.cut_archive_rest('inbox', 7, $1) as step`, [
-      now,
-    ]);
-    answers.push(rows[0].step);
+  const made: number[] = [];
+  while (made.at(-1) !== 0 && made.length < 20) {
+    const call = `select ${world.schema}.make_archive_days('inbox', 7, $1) as made`;
+    made.push((await client.query(call, [now])).rows[0].made);
   }
-  expect(answers).toEqual(["again", "again", ...Array.from({ length: 7 }, () => "made"), "done"]);
+  expect(made).toEqual([1, 1, 1, 1, 1, 1, 1, 0]);
   const proofs = said.filter(
     (line) => line.includes("default partition") && line.includes("is implied by existing"),
   );
   expect(proofs).toHaveLength(7);
-  expect(await isCut(world)).toBe(false);
   expect(await days(world)).toHaveLength(before.length + 7);
   expect(await inRest(world)).toBe(1_500);
 });
@@ -135,25 +125,4 @@ test("a few strays of several days are sorted in, a day a transaction", async ()
   await world.lh.housekeep();
   expect(await inRest(world)).toBe(0);
   expect(await mostMovedAtOnce(world)).toBe(300);
-});
-
-test("a constraint that was left behind is taken up by the next round, and dropped before its days begin", async () => {
-  const clock = settableClock(start);
-  const world = await setup({ clock });
-  await world.queue();
-  clock.advance(20 * dayMs);
-  await strays(world, 1_500, [clock.databaseNow()!]);
-  const step = async () => {
-    const call = "select leasehold.cut_archive_rest('inbox', 7, $1) as step";
-    return (await world.sql<{ step: string }>(call, [clock.databaseNow()]))[0]!.step;
-  };
-  expect(await step()).toBe("again");
-  clock.advance(11.75 * 3_600_000);
-  expect(await step()).toBe("done");
-  expect(await isCut(world)).toBe(false);
-  expect(await step()).toBe("again");
-  await world.sql("delete from leasehold.inbox_archive_rest");
-  await world.lh.housekeep();
-  expect(await isCut(world)).toBe(false);
-  expect(await days(world)).toHaveLength(8);
 });

@@ -106,9 +106,9 @@ test("these are all the functions that run as their owner, take a time and can b
     [world.schema, [...roles]],
   );
   expect(found.map(({ name }) => name)).toEqual([
-    "cut_archive_rest",
     "drop_archive_days",
     "inbox_enqueue",
     "make_archive_days",
+    "trim_history",
   ]);
 });

@@ -8,6 +8,7 @@ import { setup, type World } from "../support/world.js";
 /** The next version: one function of the schema and one of every queue has another text. */
 const marked = ["0001", "0004"];
 const next = (oldest: number): Library => ({
+  ...own,
   revision: own.revision + 1,
   oldest,
   migrations: own.migrations.map((migration) =>

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { isFull } from "./length.js";
 
 /**
- * Prints figures of time. Only in the long proof (LEASEHOLD_TEST_LENGTH=long), which is for a machine with nothing else to do, are they
+ * Prints figures of time. Only in the full proof (LEASEHOLD_TEST_LENGTH=full), which is for a machine with nothing else to do, are they
  * held against their limits: elsewhere a verdict must not depend on how fast the machine is.
  */
 export function report<F extends object>(

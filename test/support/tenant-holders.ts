@@ -10,7 +10,7 @@ import { settableClock, type World } from "./world.js";
 
 export const ttlMs = 2_000;
 export const graceMs = 1_500;
-const load = { version: "1", running: 0, inHand: 0, idleMs: {} };
+const load = { version: "1", running: 0, slots: 0, held: 0, idleMs: {}, recent: {} };
 
 type Time = ReturnType<typeof settableClock>;
 

@@ -37,7 +37,11 @@ export async function setup(options: ConnectOptions = {}, server?: string): Prom
   const clients: pg.Client[] = [];
   const clocks = new Set<Clock>();
   const open = async (more: ConnectOptions = {}): Promise<Leasehold> => {
-    const all = { url, schema, logger: false as const, ...options, ...more };
+    const given = { ...options, ...more };
+    // A pool says where the server is; sessions go straight to it.
+    const direct = "url" in given ? {} : { directUrl: url };
+    const way = given.pool === undefined ? { url } : direct;
+    const all = { ...way, schema, logger: false as const, ...given };
     if (all.clock !== undefined) clocks.add(all.clock);
     const lh = await connect(all);
     connections.push(lh);

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { connect } from "../../src/index.js";
+import { startForTest } from "../embedded/server-world.js";
 import { setup } from "../support/world.js";
 import { heard } from "../worker/worker-world.js";
 import { live } from "./life.js";
@@ -45,7 +46,8 @@ test("a pool that was used before: it works", async () => {
 });
 
 test("a pool with a password function: it works, with a session for the worker", async () => {
-  const { hostname: host, port, username: user, password, pathname } = server();
+  const url = (await asksForPassword()) ? server() : new URL((await startForTest()).url);
+  const { hostname: host, port, username: user, password, pathname } = url;
   let asked = 0;
   const pool = usersPool({
     host,
@@ -57,11 +59,11 @@ test("a pool with a password function: it works, with a session for the worker",
       return await Promise.resolve(decodeURIComponent(password));
     },
   });
-  const world = await setup({ pool, url: undefined });
+  const world = await setup({ pool, url: undefined }, url.href);
   const sessions = heard(world.lh, "session:opened");
   await live(world);
   expect(sessions.length).toBeGreaterThan(0);
-  if (await asksForPassword()) expect(asked).toBeGreaterThan(0);
+  expect(asked).toBeGreaterThan(sessions.length);
 });
 
 test("a pool of 1 connection: it is refused at connect with LH_INVALID_OPTION, which names the pool", async () => {
@@ -77,6 +79,20 @@ test("a pool of 1 connection: it is refused at connect with LH_INVALID_OPTION, w
 test("a pool of 2 connections: it works", async () => {
   const pool = usersPool({ connectionString: server().href, max: 2 });
   await live(await setup({ pool, url: undefined }));
+});
+
+test("a pool of 2 connections, one of them in a transaction of the user: it works, housekeeping too", async () => {
+  const pool = usersPool({ connectionString: server().href, max: 2 });
+  const { lh } = await setup({ pool, url: undefined });
+  const inbox = await lh.queue("inbox", { order: "key" });
+  await lh.transaction(async (tx) => {
+    await tx.query("select 1");
+    const { id } = await inbox.enqueue("k", 1);
+    const [claims, report] = await Promise.all([inbox.claim({ workerId: "w" }), lh.housekeep()]);
+    expect(claims.map((job) => job.id)).toEqual([id]);
+    expect(report.elected).toBe(true);
+    expect(await Promise.all(claims.map((job) => inbox.complete(job)))).toEqual([true]);
+  });
 });
 
 test("an own pool of 2 connections: it works", async () => {

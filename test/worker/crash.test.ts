@@ -144,7 +144,7 @@ test("without a session its TTL moves them, and the keys of the others never wai
   await proveNothingLost(it, fleet, load);
 }, 300_000);
 
-/** A figure, so only in the long proof. */
+/** A figure, so only in the full proof. */
 async function withoutSession(): Promise<void> {
   const it = await world();
   const ttlMs = 3_000;

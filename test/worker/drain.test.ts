@@ -268,3 +268,20 @@ test("closing the connection drains its workers", async () => {
   expect(worker.state).toBe("stopped");
   expect(await stored(world, id)).toMatchObject({ status: "completed" });
 });
+
+test("what a claim under way brings after stop() was called is handed back and not started", async () => {
+  const world = await setup({ workerId: "a" });
+  const inbox = await world.queue();
+  const { id } = await inbox.enqueue("k", 1);
+  let starts = 0;
+  const worker = world.lh.worker(inbox, { k: () => void starts++ });
+  let stopped: Promise<void> | null = null;
+  world.lh.on("claim:finished", (claim) => {
+    if (claim.rows > 0) stopped ??= worker.stop();
+  });
+  await worker.start();
+  await until("it was told to stop", () => stopped !== null);
+  await stopped;
+  expect(starts).toBe(0);
+  expect(await stored(world, id)).toMatchObject({ status: "pending", attempts: 0 });
+});

@@ -87,6 +87,8 @@ test("a worker's settings come from options, then from the environment, then fro
     region: null,
     heartbeatMs: 10_000,
     ttlMs: 30_000,
+    ringCacheMs: 8_000,
+    metadata: "{}",
     tickMs: 30_000,
   });
   const environment = { ...surroundings, workerId: "env", heartbeatMs: "2000", ttlMs: "9000", tickMs: "700" };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { deadLetter, type Queue, type Worker, type WorkingJob } from "../../src/index.js";
 import { hearingSessions } from "../support/heard-notices.js";
-import { type HeldClock, withoutPolls } from "../support/held-clock.js";
+import { type HeldClock, heldClock, withoutPolls } from "../support/held-clock.js";
 import { setup, type World } from "../support/world.js";
 import { untilStatus } from "./stored-jobs.js";
 import { gate, heard, startWorker, until } from "./worker-world.js";
@@ -179,6 +179,22 @@ test("a busy worker takes its wish back, and says it again when it has run out o
   isOver = true;
   await fed;
   await until("the wish is said again", async () => (await wish(world)) !== null);
+});
+
+test("a worker that is notified too often polls at once, not after the wait for a notification", async () => {
+  // Time stands still, so that the wait that began before the notifications never ends by itself.
+  const clock = heldClock({ isStill: true });
+  const world = await setup({ workerId: "a", clock, ttlMs: 600_000 });
+  const inbox = await world.queue();
+  const started: unknown[] = [];
+  await startWorker(world.lh, { k: (job) => void started.push(job.payload) });
+  await asleep({ world, clock });
+  await world.sql(
+    "select pg_notify(leasehold.worker_channel('a'), 'inbox:' || bucket) from generate_series(0, 99) bucket",
+  );
+  await until("the wish is taken back", async () => (await wish(world)) === null);
+  await inbox.enqueue("k", 1, { partitionKey: "key" });
+  await until("the job has started", () => started.length === 1);
 });
 
 test("rows of buckets that nobody wished for notify nobody", async () => {

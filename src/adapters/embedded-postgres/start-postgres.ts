@@ -15,17 +15,17 @@ export interface StartPostgresOptions {
    * A folder to keep the data in over restarts, made on the first start. Without it the data goes to a throw-away folder,
    * which is removed when the server is stopped or this process ends.
    */
-  readonly dataDirectory?: string;
+  readonly dataDirectory?: string | undefined;
   /** Whether data survives a crash of the machine. True for a kept folder, false (and faster) for a throw-away one. */
-  readonly durable?: boolean;
+  readonly durable?: boolean | undefined;
   /** The port on 127.0.0.1; a free one is picked if not given. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The folder of an installed package of binaries, for another version than the one of leasehold-dev. */
-  readonly binariesPackage?: string;
+  readonly binariesPackage?: string | undefined;
   /** Server settings by name, as in postgresql.conf. */
-  readonly settings?: Readonly<Record<string, string>>;
+  readonly settings?: Readonly<Record<string, string>> | undefined;
   /** Receives each line that the server writes, and a line for each unusual step taken to start it. */
-  readonly log?: (line: string) => void;
+  readonly log?: ((line: string) => void) | undefined;
 }
 
 /**

@@ -40,7 +40,7 @@ const row = (bucket: number, dueMs: number, seq: number): ClaimedRow =>
 const pass = (
   jobs: readonly ClaimedRow[],
   fronts: ReadonlyMap<number, string> = new Map(),
-): { jobs: readonly ClaimedRow[]; fronts: ReadonlyMap<number, string> } => ({ jobs, fronts });
+): Parameters<Fronts["note"]>[0] => ({ jobs, fronts, ends: new Map() });
 
 /** Looks at these buckets and takes a row of each, whose position is 3:0:<bucket>; the first unfinished row was right behind 3:0:0. */
 const look = (

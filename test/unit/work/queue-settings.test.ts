@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { QueueMismatchError } from "../../../src/errors.js";
 import { defaults, flag, oneOf, wholeNumber } from "../../../src/settings.js";
-import { agreed, type QueueOptions, qualified } from "../../../src/work/queue-settings.js";
+import type { QueueOptions } from "../../../src/work/queue-options.js";
+import { agreed, qualified } from "../../../src/work/queue-settings.js";
 
 const make = (options: QueueOptions) => qualified("inbox", "leasehold", options);
 const refused = (option: string) => expect.objectContaining({ code: "LH_INVALID_OPTION", option });
@@ -97,7 +98,10 @@ describe("a stored queue", () => {
   });
 
   test("is taken as it is where nothing else is asked for", () => {
-    expect(agreed(stored, {})).toEqual({ ...stored, payloadLimitBytes: 65_536 });
+    expect(agreed(stored, {})).toEqual({
+      settings: { ...stored, payloadLimitBytes: 65_536 },
+      differences: [],
+    });
   });
 
   test("agrees with its own settings, and takes the limit of this process", () => {
@@ -110,22 +114,29 @@ describe("a stored queue", () => {
       kinds,
     };
     expect(agreed(stored, options)).toMatchObject({
-      buckets: 12,
-      payloadLimitBytes: 100,
-      maxAttempts: 12,
-      kinds,
+      settings: { buckets: 12, payloadLimitBytes: 100, maxAttempts: 12, kinds },
+      differences: [],
     });
   });
 
-  test("names every option that disagrees, with both values", () => {
+  test("refuses every fixed option that disagrees, with both values", () => {
     const options: QueueOptions = { order: "none", buckets: 360, ring: "rendezvous", retentionMs: 0 };
     expect(() => agreed(stored, options)).toThrow(QueueMismatchError);
     expect(() => agreed(stored, options)).toThrow(
       /order is "key", you asked for "none"; buckets is 12, you asked for 360; ring .*; retentionMs is 604800000, you asked for 0/,
     );
-    expect(() => agreed(stored, { maxAttempts: 5, maxCrashes: 2, kinds: {} })).toThrow(
-      /maxAttempts is 12, you asked for 5; maxCrashes is 5, you asked for 2; kinds is .*"maxCrashes":1.*, you asked for {}/,
-    );
+  });
+
+  test("counts where an option that can be changed disagrees, and both values are named", () => {
+    const options: QueueOptions = { retentionMs: 1_000, maxAttempts: 5, maxCrashes: 5, kinds: {} };
+    expect(agreed(stored, options)).toEqual({
+      settings: { ...stored, payloadLimitBytes: 65_536 },
+      differences: [
+        { option: "retentionMs", given: 1_000, stored: 604_800_000 },
+        { option: "maxAttempts", given: 5, stored: 12 },
+        { option: "kinds", given: {}, stored: stored.kinds },
+      ],
+    });
   });
 });
 

@@ -13,6 +13,7 @@ const pass = (stops: readonly (readonly [number, boolean])[], dueInMs: number | 
   stops: new Map(stops),
   looked: [],
   fronts: new Map(),
+  ends: new Map(),
   foreign: new Map(),
 });
 

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { diagnose, type Leasehold } from "../../src/index.js";
+import { createMetrics } from "../../src/metrics.js";
+import { setup } from "../support/world.js";
+
+/** A look at all queues failed as a whole when one of them was dropped between the list and its turn. */
+
+/** Drops a queue before the first queue of the list is opened. */
+function dropInBetween(lh: Leasehold, name: string): void {
+  const open = lh.queue.bind(lh);
+  let dropped: Promise<unknown> | null = null;
+  lh.queue = (async (...given: Parameters<typeof open>) => {
+    dropped ??= lh.dropQueue(name);
+    await dropped;
+    return await open(...given);
+  }) as typeof lh.queue;
+}
+
+test("diagnose leaves out a queue that is dropped meanwhile", async () => {
+  const world = await setup();
+  for (const name of ["first", "second", "third"]) await world.lh.queue(name, { order: "key" });
+  dropInBetween(world.lh, "second");
+  expect((await diagnose(world.lh)).queues).toEqual(["first", "third"]);
+});
+
+test("metrics leave out a queue that is dropped meanwhile", async () => {
+  const world = await setup();
+  for (const name of ["first", "second", "third"]) await world.lh.queue(name, { order: "key" });
+  dropInBetween(world.lh, "second");
+  const text = await createMetrics(world.lh).text();
+  expect([...text.matchAll(/^leasehold_jobs_due\{queue="(\w+)"/gm)].map(([, name]) => name)).toEqual([
+    "first",
+    "third",
+  ]);
+});
