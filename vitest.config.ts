@@ -4,8 +4,8 @@ import { defineConfig, type TestProjectInlineConfiguration, type ViteUserConfig 
 const common = { testTimeout: 120_000, hookTimeout: 120_000, pool: "forks", maxWorkers: 2 } as const;
 const exclude = ["**/node_modules/**", "build/**", "dist/**"];
 
-/** What needs more than Node and PostgreSQL: `npm run test:all`. */
-const others = ["browser", "brokers", "orms"];
+/** What needs more than Node and PostgreSQL, or takes long beside what it shows: `npm run test:all`. */
+const others = ["browser", "brokers", "orms", "metrics", "packages", "drills"];
 
 function otherProject(name: string): TestProjectInlineConfiguration {
   return {
