@@ -78,10 +78,20 @@ function loadError(path: string, cause: unknown): CliError {
     const advice = `If it is an ES module, rename it to ${basename(path, extname(path))}.mjs, or set "type": "module" in package.json.`;
     return new CliError("CLI_WORKER_FILE", exitCodes.failed, { message, advice, cause });
   }
-  // The message alone does not say where.
-  const place = cause instanceof Error ? (/^ +at .*$/m.exec(cause.stack ?? "")?.[0].trim() ?? "") : "";
-  const message = `The file ${path} can't be loaded: ${reason} ${place}`;
-  return new CliError("CLI_WORKER_FILE", exitCodes.failed, { message, advice: "Correct the file.", cause });
+  const place = placeOf(cause);
+  const message = `The file ${path} can't be loaded: ${reason}${place === "" ? "" : ` (${place})`}`;
+  // Node tells the line of a syntax error only where it prints it itself.
+  const isSyntax = cause instanceof SyntaxError && place === "";
+  const advice = isSyntax ? `See the line: node --check ${path}` : "Correct the file.";
+  return new CliError("CLI_WORKER_FILE", exitCodes.failed, { message, advice, cause });
+}
+
+/** Where it happened, by the stack, since the message alone does not say; empty when that names only parts of Node. */
+function placeOf(cause: unknown): string {
+  const stack = cause instanceof Error ? (cause.stack ?? "") : "";
+  const head = /^file:.*:\d+$/m.exec(stack)?.[0];
+  const frame = /^ +at .*$/m.exec(stack)?.[0].trim() ?? "";
+  return head ?? (frame.includes("(node:") ? "" : frame);
 }
 
 function fromExports(

@@ -305,7 +305,8 @@ export class DatabaseRefusedError extends LeaseholdError {
 
   constructor(statement: string, sqlState: string, reason: string, options?: ErrorOptions) {
     const code = sqlState === "25006" ? "LH_READ_ONLY_SERVER" : "LH_DATABASE_REFUSED";
-    super(code, `The database refused ${statement} (${sqlState}): ${reason}`, options);
+    const advice = sqlState === "42501" ? ". docs/operating.md says what each role may do." : "";
+    super(code, `The database refused ${statement} (${sqlState}): ${reason}${advice}`, options);
     this.sqlState = sqlState;
   }
 }

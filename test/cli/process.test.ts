@@ -145,13 +145,20 @@ test("a worker file that is missing, broken or empty says so", async (context) =
     const program = start(context, [main, "worker", join(folder, file)], environment);
     return [await program.ended, program.output()];
   };
-  const [missing, broken, empty, unknown] = await Promise.all(
-    ["none.mjs", "broken.mjs", "empty.mjs", "worker.mjs"].map(run),
+  await writeFile(join(folder, "syntax.mjs"), "const a = ;\n");
+  const [missing, broken, syntax, empty, unknown] = await Promise.all(
+    ["none.mjs", "broken.mjs", "syntax.mjs", "empty.mjs", "worker.mjs"].map(run),
   );
   expect(missing).toEqual([3, expect.stringContaining("error CLI_NOT_FOUND: There is no file")]);
   expect(broken).toEqual([
     1,
     expect.stringMatching(/error CLI_WORKER_FILE: .*no settings today.*broken\.mjs:1/),
+  ]);
+  expect(syntax).toEqual([
+    1,
+    expect.stringMatching(
+      /can't be loaded: Unexpected token ';'\nadvice: See the line: node --check .*syntax\.mjs/,
+    ),
   ]);
   expect(empty).toEqual([
     2,

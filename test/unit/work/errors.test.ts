@@ -110,3 +110,9 @@ test("a lost database tells whether the call may have committed", () => {
   expect(new errors.DatabaseUnavailableError("settle_jobs", true).message).toMatch(/may be repeated/);
   expect(new errors.DatabaseUnavailableError("settle_jobs", false).message).toMatch(/did not run/);
 });
+
+test("a refused right tells where the rights of the roles are listed", () => {
+  const { code, message } = new errors.DatabaseRefusedError("claim_jobs", "42501", "permission denied");
+  expect(code).toBe("LH_DATABASE_REFUSED");
+  expect(message).toMatch(/permission denied\. docs\/operating\.md says what each role may do\.$/);
+});
