@@ -11,7 +11,7 @@ import { grantAgain } from "./grant-again.js";
 import { lockTables } from "./lock-tables.js";
 import type { Library, Migration } from "./migration.js";
 import { checksumOf, fileName, grantsId, grantsOf } from "./migration-files.js";
-import { concerns, firstMissing, type QueueShape } from "./missing-migrations.js";
+import { concerns, firstMissing, mayListQueues, type QueueShape } from "./missing-migrations.js";
 import { defaultNames, type Names, withNames } from "./names.js";
 import { runOn } from "./run-on.js";
 import {
@@ -115,9 +115,11 @@ async function isCurrent(seams: MigrateSeams, names: Names): Promise<boolean> {
   const bind = binder(names);
   const [server] = await seams.database.run(bind(readServer, {}));
   if (server?.migrations_exists !== true || !server.queues_exists) return false;
+  const library = libraryOf(seams);
   const done = await seams.database.run(bind(listMigrations, {}));
+  if (!mayListQueues(library, done)) return false;
   const queues = await seams.database.run(bind(listQueues, {}));
-  return firstMissing(libraryOf(seams), done, queues as readonly QueueShape[]) === null;
+  return firstMissing(library, done, queues as readonly QueueShape[]) === null;
 }
 
 /** The first file that the schema or one queue of it still lacks, or null. A schema newer than the library lacks nothing. */
@@ -159,10 +161,8 @@ async function applyNext(
 ): Promise<{ id: number; name: string; queue: string } | null> {
   const bind = binder(names);
   const done = await runOn(tx, bind(listMigrations, {}));
-  // The statement that lists queues may need columns that only the schema's own files add.
-  const ofSchema = firstMissing(library, done, []);
-  const queues = ofSchema === null ? ((await runOn(tx, bind(listQueues, {}))) as readonly QueueShape[]) : [];
-  const first = ofSchema ?? firstMissing(library, done, queues);
+  const queues = mayListQueues(library, done) ? await runOn(tx, bind(listQueues, {})) : [];
+  const first = firstMissing(library, done, queues as readonly QueueShape[]);
   if (first === null) return null;
   const { migration, queue } = first;
   const own = { schema: names.schema, queue: queue?.name ?? names.queue };

@@ -1,7 +1,7 @@
 import { binder } from "./bind.js";
 import type { MigrateSeams } from "./migrate.js";
 import { fileName } from "./migration-files.js";
-import { firstMissing, missingMigrations, type QueueShape } from "./missing-migrations.js";
+import { mayListQueues, missingMigrations, type QueueShape } from "./missing-migrations.js";
 import { defaultNames, type Names } from "./names.js";
 import { listMigrations, listQueueShapes, listQueues, readServer } from "./statements.generated.js";
 import { checkMayWork, libraryOf } from "./version.js";
@@ -28,8 +28,7 @@ export async function planMigrations(
   const bind = binder(names);
   const [server] = await seams.database.run(bind(readServer, {}));
   const done = server?.migrations_exists === true ? await seams.database.run(bind(listMigrations, {})) : [];
-  const isOld = firstMissing(library, done, []) !== null;
-  const shapes = isOld ? listQueueShapes : listQueues;
+  const shapes = mayListQueues(library, done) ? listQueues : listQueueShapes;
   const queues = server?.queues_exists === true ? await seams.database.run(bind(shapes, {})) : [];
   const ran = new Set(done.map((row) => `${row.queue}#${row.id}`));
   return [...missingMigrations(library, done, queues as readonly QueueShape[])].map(

@@ -27,6 +27,11 @@ export function firstMissing(
   return null;
 }
 
+/** Until the schema's own files have run, queues can't be listed: the statement may need columns that only those files add. */
+export function mayListQueues(library: Library, done: readonly AppliedMigration[]): boolean {
+  return firstMissing(library, done, []) === null;
+}
+
 /**
  * Schema migrations come first, then those of each queue, in the order of their numbers, and their grants last. A file whose text has changed since it ran
  * runs again: each may be run any number of times. Only a library that is not older than the schema comes here.
