@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-const drainLimitMs = 35_000;
+/** What a worker may need beyond its drain: to close its connections and end. */
+const restMs = 10_000;
 const pipeVariable = "LEASEHOLD_DEV_PIPE";
 
 /** The worker of `leasehold dev`: a child process that Node starts again when a file that it has loaded changes. Node sends SIGTERM before, so it drains. */
@@ -26,7 +27,9 @@ export class DevWorker {
   /** Waits until it has drained, with a limit. */
   async drain(): Promise<void> {
     this.#child.kill("SIGTERM");
-    const late = setTimeout(() => this.#child.kill("SIGKILL"), drainLimitMs);
+    const { drainLimitMs, abortGraceMs, drainRestMs } = (await import("../src/index.js")).defaults;
+    const limitMs = drainLimitMs + abortGraceMs + drainRestMs + restMs;
+    const late = setTimeout(() => this.#child.kill("SIGKILL"), limitMs);
     await this.ended;
     clearTimeout(late);
   }
@@ -37,9 +40,14 @@ export function isOfDev(environment: NodeJS.ProcessEnv): boolean {
   return environment[pipeVariable] !== undefined;
 }
 
-/** In the worker: when `leasehold dev` is killed, its end of the pipe closes. Then Node's watcher, our parent, is told to stop, and it stops us. */
+/**
+ * In the worker: when `leasehold dev` is killed, its end of the pipe closes. Then Node's watcher, our parent, is told to stop, and it stops us. Once the watcher has died, our parent is PID 1
+ * or another process that adopts orphans, which must not be told anything; then this process stops by itself.
+ */
 export function endWithDev(environment: NodeJS.ProcessEnv): void {
   if (!isOfDev(environment)) return;
-  process.stdin.once("end", () => process.kill(process.ppid, "SIGTERM")).resume();
+  const watcher = process.ppid;
+  const stop = (): boolean => process.kill(process.ppid === watcher ? watcher : process.pid, "SIGTERM");
+  process.stdin.once("end", stop).resume();
   (process.stdin as NodeJS.ReadStream & { unref?(): void }).unref?.();
 }
