@@ -61,7 +61,7 @@ interface Bulk {
 async function bulk(context: Context, { verb, args: [name = "", ...ids], options }: Bulk): Promise<View> {
   const queue = await (await context.connect()).queue(name);
   const { status = "dead_letter", kind, key, limit, yes, reason } = options;
-  const chosen = ids.length === 0 ? { status } : { ids };
+  const chosen = ids.length === 0 ? { status } : { ids, ...withDefined({ status: options.status }) };
   const filter = { ...chosen, ...withDefined({ kind, partitionKey: key, limit }) };
   const found = await matching(queue, { status, ...filter });
   if (found.count === 0 && !found.isPart) return changedView({ verb, name, changed: 0, isMissing: false });

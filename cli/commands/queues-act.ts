@@ -1,6 +1,8 @@
+import type { Queue } from "../../src/index.js";
 import { type CommandSpec, defineCommand } from "../command.js";
 import { counted } from "../figures.js";
 import { queueArgument } from "../job-options.js";
+import { unlessDropped } from "../unless-dropped.js";
 
 export const pauseCommand: CommandSpec = defineCommand({
   name: "pause",
@@ -34,25 +36,29 @@ export const dropCommand: CommandSpec = defineCommand<{ yes?: true; force?: true
   name: "drop",
   summary: "drop a queue with its archive",
   about:
-    "Drops a queue with its jobs, archive and functions. Refused while it has jobs or live workers (exit 4), unless --force is given.",
+    "Drops a queue with its jobs, archive and functions. Refused while it has jobs or live workers (exit 4), unless --force is given. Ends a drop that was interrupted.",
   arguments: [queueArgument],
   options: [{ flags: "--force", about: "drop it with the jobs in it" }],
   examples: ["leasehold queues drop mail", "leasehold queues drop mail --force --yes"],
   asks: true,
   async run(context, { args: [name = ""], options }) {
     const lh = await context.connect();
-    const { scheduled, pending, processing, deadLetter } = await (await lh.queue(name)).stats({
-      exact: false,
-    });
-    const jobs = scheduled + pending + processing + deadLetter;
-    await context.confirm(
-      `This drops the queue ${name} with ${counted(jobs, "job")} and its archive.`,
-      options.yes,
-    );
+    const jobs = await unlessDropped(lh.queue(name).then(jobsIn));
+    // A drop that was interrupted has hidden its queue from everything but another drop.
+    const what =
+      jobs === null
+        ? `There is no queue ${name} that can be opened. This ends a drop of it that was interrupted.`
+        : `This drops the queue ${name} with ${counted(jobs, "job")} and its archive.`;
+    await context.confirm(what, options.yes);
     await lh.dropQueue(name, { force: options.force === true });
     return {
       data: { queue: name, dropped: true, jobs },
-      lines: () => [`Dropped ${name} with ${counted(jobs, "job")}.`],
+      lines: () => [`Dropped ${name}${jobs === null ? "" : ` with ${counted(jobs, "job")}`}.`],
     };
   },
 });
+
+async function jobsIn(queue: Queue): Promise<number> {
+  const { scheduled, pending, processing, deadLetter } = await queue.stats({ exact: false });
+  return scheduled + pending + processing + deadLetter;
+}
