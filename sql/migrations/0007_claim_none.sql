@@ -19,7 +19,7 @@
 -- minute ago.
 --
 -- A caller who keeps positions and lacks kinds is told, in rows of the kind `end`, up to where a bucket has nothing for it: the last row that is older than a minute. It was looked at
--- by this claim, which was not filled; so a backlog of other kinds is not walked over by every claim. What is given back or commits before that place is found from the front.
+-- by this claim, which was neither filled nor cut by p_bytes; so a backlog of other kinds is not walked over by every claim. What is given back or commits before that place is found from the front.
 --
 -- One row without an id and a bucket tells what was left, as in 0006. p_run, p_keys, p_floors and p_turns are of no use here.
 
@@ -106,7 +106,9 @@ begin
     w.has_retries := w.has_retries or coalesce(m.has_retries, false);
   end if;
   if p_kinds is not null and p_after[1] <> '' and coalesce(cardinality(w.tids), 0) < p_limit and w.has_retries is not true then
-    return query select n.* from leasehold.inbox_ends(v_buckets, v_now - c_none) e cross join lateral leasehold.inbox_note('end', e.bucket, e.at, null) n;
+    -- Not where the limit of bytes leaves rows that were found: they lie before that place.
+    return query select n.* from leasehold.inbox_ends(v_buckets, v_now - c_none) e cross join lateral leasehold.inbox_note('end', e.bucket, e.at, null) n
+      where (p_bytes > 0 and (select sum(b) from unnest(w.bytes) b) > p_bytes) is not true;
   end if;
   if w.tids is null then
     return query select * from leasehold.inbox_rest(0, 0, leasehold.inbox_next_due(p_buckets, v_now), null, null, null);
