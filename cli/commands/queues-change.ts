@@ -1,4 +1,7 @@
+import type { EventMap, Leasehold, QueueOptions } from "../../src/index.js";
 import { type CommandSpec, defineCommand } from "../command.js";
+import { exitCodes } from "../exit-codes.js";
+import { CliError } from "../failure.js";
 import { findQueue } from "../find-queue.js";
 import { queueArgument } from "../job-options.js";
 import { orderOf, shown } from "../queue-lines.js";
@@ -18,7 +21,7 @@ export const createCommand: CommandSpec = defineCommand<SettingOptions>({
   async run(context, { args: [name = ""], options }) {
     const lh = await context.connect();
     const isOld = (await lh.queues()).some((one) => one.name === name);
-    await lh.queue(name, { order: "key", ...queueOptionsOf(options) });
+    await created(lh, name, { order: "key", ...queueOptionsOf(options) });
     const queue = await findQueue(lh, name);
     return {
       data: { ...queue, created: !isOld },
@@ -46,3 +49,21 @@ export const changeCommand: CommandSpec = defineCommand<SettingOptions>({
     return shown(await findQueue(lh, name));
   },
 });
+
+/** The library goes on with what is stored where that can be changed; who creates a queue by hand means what was asked for. */
+async function created(lh: Leasehold, name: string, options: QueueOptions): Promise<void> {
+  const differences: EventMap["queue:differs"]["differences"][number][] = [];
+  const stop = lh.on("queue:differs", (event) => {
+    if (event.queue === name) differences.push(...event.differences);
+  });
+  await lh.queue(name, options).finally(stop);
+  if (differences.length === 0) return;
+  const texts = differences.map(
+    ({ option, given, stored }) =>
+      `${option} is ${JSON.stringify(stored)}, you asked for ${JSON.stringify(given)}`,
+  );
+  throw new CliError("CLI_QUEUE_DIFFERS", exitCodes.conflict, {
+    message: `The queue ${name} exists with other settings: ${texts.join("; ")}.`,
+    advice: `Change them: leasehold queues change ${name}; its --help lists the options.`,
+  });
+}
