@@ -19,6 +19,8 @@ export interface CommandSpec<O = Record<string, unknown>> {
   readonly asks?: true;
   /** Drains by itself on SIGINT and SIGTERM, so nothing else may end it. */
   readonly ownsSignals?: true;
+  /** With --json it prints lines while it runs, so its data are one line too. */
+  readonly streams?: true;
   readonly subcommands?: readonly CommandSpec[];
   /** Runs when its parent is called without a subcommand. */
   readonly isDefault?: true;

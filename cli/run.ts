@@ -98,7 +98,8 @@ async function once(parsed: Parsed, context: OpenContext, surroundings: Surround
   context.clearProgress();
   const { stdout, onData } = surroundings;
   onData?.(view.data);
-  if (context.isJson) stdout.write(`${JSON.stringify(view.data, null, 2)}\n`);
+  const indent = parsed.spec.streams === true ? 0 : 2;
+  if (context.isJson) stdout.write(`${JSON.stringify(view.data, null, indent)}\n`);
   else for (const line of linesOf(view, screenOf(surroundings, parsed))) stdout.write(`${line}\n`);
   return view.exitCode ?? exitCodes.ok;
 }

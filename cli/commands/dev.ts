@@ -21,6 +21,7 @@ export const command: CommandSpec = defineCommand<Options>({
   ],
   examples: ["leasehold dev", "leasehold dev worker.mjs --queue inbox"],
   ownsSignals: true,
+  streams: true,
   async run(context, { args: [file], options }) {
     const path = file === undefined ? null : workerPath(file);
     return await develop(context, path, options);
