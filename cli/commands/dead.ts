@@ -81,8 +81,8 @@ const redrive = defineCommand<ActOptions>({
   arguments: [queueArgument, fingerprintArgument],
   options: [kindOption],
   examples: [
-    "leasehold dead redrive inbox 3f9a1c02",
-    "leasehold dead redrive inbox 3f9a1c02 --kind receipt.send --yes",
+    "leasehold dead redrive inbox 3f9a1c02b7de",
+    "leasehold dead redrive inbox 3f9a1c02b7de --kind receipt.send --yes",
   ],
   asks: true,
   run: (context, { args, options }) => act(context, { verb: "redrive", args, options }),
@@ -93,7 +93,7 @@ const discard = defineCommand<ActOptions>({
   summary: "give up a group for good",
   arguments: [queueArgument, fingerprintArgument],
   options: [kindOption, { flags: "--reason <text>", about: "stored with the jobs" }],
-  examples: ['leasehold dead discard inbox 3f9a1c02 --reason "customer is gone" --yes'],
+  examples: ['leasehold dead discard inbox 3f9a1c02b7de --reason "customer is gone" --yes'],
   asks: true,
   run: (context, { args, options }) => act(context, { verb: "discard", args, options }),
 });
@@ -101,7 +101,7 @@ const discard = defineCommand<ActOptions>({
 export const command: CommandSpec = defineCommand({
   name: "dead",
   summary: "dead letters by kind and error; redrive, discard",
-  examples: ["leasehold dead inbox", "leasehold dead redrive inbox 3f9a1c02"],
+  examples: ["leasehold dead inbox", "leasehold dead redrive inbox 3f9a1c02b7de"],
   subcommands: [list, redrive, discard],
 });
 
@@ -173,8 +173,8 @@ async function act(
 
 /** How many there are among the newest dead letters, as many as one call looks at. */
 async function sizeOf(queue: Queue, fingerprint: string, kind: string | undefined): Promise<Matching> {
-  const { groups, cursor } = await queue.deadLetters({ ...withDefined({ kind }), limit: groupsMax });
-  const own = groups.filter((group) => group.fingerprint === fingerprint);
+  const page = await queue.deadLetters({ ...withDefined({ kind }), limit: groupsMax });
+  const own = page.groups.filter((group) => group.fingerprint === fingerprint);
   const total = own.reduce((sum, group) => sum + group.count, 0);
-  return { count: total, isPart: cursor !== null, what: "dead letter" };
+  return { count: total, isPart: page.cursor !== null || page.omitted > 0, what: "dead letter" };
 }
