@@ -43,6 +43,7 @@ export class OwnedBuckets {
     this.#roster = roster;
   }
 
+  /** Another list whenever they change. */
   get current(): readonly number[] {
     return this.#owned;
   }
@@ -63,13 +64,12 @@ export class OwnedBuckets {
     const lost = without(this.#owned, owned);
     const workers = ring.members;
     const [joined, left] = [without(workers, this.#members), without(this.#members, workers)];
-    this.#owned = owned;
     this.#members = workers;
-    if (gained.length > 0 || lost.length > 0) {
-      const counts = { owned: owned.length, gained: gained.length, lost: lost.length };
-      const moved = { gainedBuckets: gained, lostBuckets: lost, joined, left };
-      this.#events.emit("ring:changed", { queue, workerId: this.#workerId, workers, ...counts, ...moved });
-    }
+    if (gained.length === 0 && lost.length === 0) return gained;
+    this.#owned = owned;
+    const counts = { owned: owned.length, gained: gained.length, lost: lost.length };
+    const moved = { gainedBuckets: gained, lostBuckets: lost, joined, left };
+    this.#events.emit("ring:changed", { queue, workerId: this.#workerId, workers, ...counts, ...moved });
     return gained;
   }
 }
