@@ -57,15 +57,26 @@ export function failureOf(error: unknown, actionOf: (code: string) => string | n
   return {
     code,
     message: oneLine(wordsOf(error)),
-    advice: ending.advice ?? actionOf(code),
+    advice: lacksPart(error) ? olderSchema : (ending.advice ?? actionOf(code)),
     exitCode: ending.exitCode,
   };
 }
 
 /** A new user's first command meets a database without the schema: some statements find that out before the library does. */
 function isMissingTable(error: unknown): boolean {
-  if (!(error instanceof Error) || !("sqlState" in error)) return false;
-  return error.sqlState === "42P01" || error.sqlState === "3F000";
+  return ["42P01", "3F000"].includes(sqlStateOf(error));
+}
+
+const olderSchema =
+  "The schema may be older than this version of leasehold. See what it lacks: leasehold migrate --plan; update it: leasehold migrate";
+
+/** A column or a function that does not exist: statements of a new version on a schema that was not migrated yet. */
+function lacksPart(error: unknown): boolean {
+  return ["42703", "42883"].includes(sqlStateOf(error));
+}
+
+function sqlStateOf(error: unknown): string {
+  return error instanceof Error && "sqlState" in error ? String(error.sqlState) : "";
 }
 
 function codeOf(error: unknown): string | null {

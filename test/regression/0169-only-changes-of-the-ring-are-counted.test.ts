@@ -12,9 +12,13 @@ test("a ring that is built again without a change keeps its list of buckets", ()
   let changes = 0;
   events.on("ring:changed", () => changes++);
   const seams = { events, settings: { ...settings, preferRegions: [], excludeRegions: [] } };
-  const owned = new OwnedBuckets(seams as unknown as { events: typeof events; settings: QueueSettings }, "a", {
-    skilledOn: () => members,
-  } as unknown as Roster);
+  const owned = new OwnedBuckets(
+    seams as unknown as { events: typeof events; settings: QueueSettings },
+    "a",
+    {
+      skilledOn: () => members,
+    } as unknown as Roster,
+  );
   const lists = [owned.current];
   for (let look = 0; look < 3; look++) {
     owned.rebuild();
