@@ -8,7 +8,7 @@ import { paint } from "./paint.js";
 import { type Parsed, program } from "./program.js";
 import { replicaNote } from "./replica-note.js";
 import type { Surroundings } from "./surroundings.js";
-import { plain, printable } from "./text-width.js";
+import { jsonText, plain, printable } from "./text-width.js";
 import type { Screen, View } from "./view.js";
 
 const watchSeconds = 2;
@@ -99,7 +99,7 @@ async function once(parsed: Parsed, context: OpenContext, surroundings: Surround
   const { stdout, onData } = surroundings;
   onData?.(view.data);
   const indent = parsed.spec.streams === true ? 0 : 2;
-  if (context.isJson) stdout.write(`${JSON.stringify(view.data, null, indent)}\n`);
+  if (context.isJson) stdout.write(`${jsonText(view.data, indent)}\n`);
   else for (const line of linesOf(view, screenOf(surroundings, parsed))) stdout.write(`${line}\n`);
   return view.exitCode ?? exitCodes.ok;
 }
@@ -113,7 +113,7 @@ async function watch(parsed: Parsed, context: OpenContext, surroundings: Surroun
     const view = await viewOf(parsed, context);
     if (look === 1) await noteReplica(parsed, context);
     const screen = screenOf(surroundings, parsed);
-    if (context.isJson) stdout.write(`${JSON.stringify(view.data)}\n`);
+    if (context.isJson) stdout.write(`${jsonText(view.data)}\n`);
     else {
       const title = `${screen.now.toISOString().slice(0, 19).replace("T", " ")} UTC, every ${everyMs / 1_000} s`;
       const head = stdout.isTTY === true ? "\u001b[H\u001b[2J" : "";
@@ -173,7 +173,7 @@ function printFailure(
   { stderr, environment }: Surroundings,
 ): void {
   if (argv.includes("--json")) {
-    stderr.write(`${JSON.stringify({ error: failure })}\n`);
+    stderr.write(`${jsonText({ error: failure })}\n`);
     return;
   }
   const { bad, faint } = paint(stderr.isTTY === true && !isPlain(environment, argv.includes("--no-color")));

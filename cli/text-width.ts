@@ -37,9 +37,18 @@ export function cut(text: string, width: number): string {
 
 /** Data of others on one line: nothing in it moves the cursor or changes colours. The library has the same for its logs (src/plain-text.ts). */
 export function plain(text: string): string {
-  return text.replaceAll(/(?<!\s)\s*[\r\n]+\s*/g, " ").replaceAll(control, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
+  return text.replaceAll(/(?<!\s)\s*[\r\n]+\s*/g, " ").replaceAll(control, escaped);
+}
+
+/** Data as JSON. A terminal heeds more control characters than JSON escapes; with these escaped too the data are the same. Line breaks are those of the indent. */
+export function jsonText(data: unknown, indent = 0): string {
+  return JSON.stringify(data, null, indent).replaceAll(control, (character) =>
+    character === "\n" ? character : escaped(character),
+  );
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** A finished line as it may be printed: of what moves or colours only the colours of paint.ts stay. */

@@ -5,7 +5,7 @@ import type { Handlers, Leasehold, Logger, WorkerOptions } from "../src/index.js
 import type { Context } from "./command.js";
 import { exitCodes } from "./exit-codes.js";
 import { CliError, usageError } from "./failure.js";
-import { plain } from "./text-width.js";
+import { jsonText, plain } from "./text-width.js";
 import { withDefined } from "./with-defined.js";
 
 /** What a worker file makes: a worker, or a supervisor of tenants. */
@@ -121,7 +121,7 @@ function lineLogger({ isJson, say, note }: Context, isVerbose: boolean): Logger 
   const line = (level: string) => (fields: object, message: string) => {
     const at = new Date().toISOString();
     const event = "event" in fields ? String(fields.event) : null;
-    if (isJson) say(JSON.stringify({ at, level, event, message }));
+    if (isJson) say(jsonText({ at, level, event, message }));
     else note(`${at.slice(11, 19)} ${level === "info" ? "" : `${level}: `}${plain(message)}`);
   };
   return {

@@ -4,6 +4,7 @@ import { DevWorker } from "../dev-worker.js";
 import { exitCodes } from "../exit-codes.js";
 import { span } from "../figures.js";
 import { stopSignal } from "../stop-signal.js";
+import { jsonText } from "../text-width.js";
 import type { View } from "../view.js";
 import { workerPath } from "../worker-file.js";
 
@@ -110,7 +111,7 @@ function greeting(
   { isJson }: Context,
   { url, isOwn, words, path, queue = "inbox", tookMs }: Ready,
 ): readonly string[] {
-  if (isJson) return [JSON.stringify({ url: isOwn ? url : null, worker: path, readyMs: Math.round(tookMs) })];
+  if (isJson) return [jsonText({ url: isOwn ? url : null, worker: path, readyMs: Math.round(tookMs) })];
   const next =
     path === null
       ? [
