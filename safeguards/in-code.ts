@@ -88,8 +88,8 @@ export const safeguardsInCode: readonly Safeguard[] = [
   {
     name: "hostile errors are made storable",
     file: "src/work/json.ts",
-    from: '  return text.slice(0, defaults.errorTextMax).toWellFormed().replaceAll("\\u0000", "\\ufffd");',
-    to: "  return text.slice(0, defaults.errorTextMax);",
+    from: '  return text.slice(0, lengthMax).toWellFormed().replaceAll("\\u0000", "\\ufffd");',
+    to: "  return text.slice(0, lengthMax);",
     caughtBy: { tests: ["test/database", "test/regression/0011-anything-can-be-thrown.test.ts"] },
   },
 ];

@@ -46,7 +46,7 @@ export class HistoryRecorder {
       events.on("ring:changed", (event) => this.#noteRing(event)),
       events.on("lease:lost", (event) => this.#noteLost(event)),
       events.on("worker:failing", ({ queue, what, error }) => {
-        const reason = storableText(String(error)).slice(0, defaults.failingReasonMax);
+        const reason = storableText(String(error), defaults.failingReasonMax);
         this.#add({ kind: "worker:failing", queue, detail: { what, reason } });
       }),
       events.on("worker:recovered", ({ queue, what }) =>

@@ -13,7 +13,7 @@ export function stackOf(error: unknown): string | null {
       parts.push(part.slice(0, defaults.errorStackMax));
       next = next.cause;
     }
-    const text = storableText(parts.join("\n")).slice(0, defaults.errorStackMax).trimEnd().toWellFormed();
+    const text = storableText(parts.join("\n"), defaults.errorStackMax).trimEnd();
     return text === "" ? null : text;
   } catch {
     return null; // A getter that throws: then there is none.

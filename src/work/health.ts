@@ -108,7 +108,7 @@ export class Health {
     // One that fails again soon goes on with the longer waits.
     if (clock.monotonicMs() - this.#recoveredAtMs > defaults.failingProbeMsMax)
       this.#probeMs = defaults.failingProbeMs;
-    const failing = { what, reason: storableText(String(error)).slice(0, defaults.failingReasonMax) };
+    const failing = { what, reason: storableText(String(error), defaults.failingReasonMax) };
     this.#failing = failing;
     this.#setProbe();
     events.emit("worker:failing", { workerId, queue, what, failures, error });

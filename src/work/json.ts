@@ -31,9 +31,9 @@ export function isStorableText(text: string): boolean {
   return !text.includes("\u0000") && text.isWellFormed();
 }
 
-/** For what is written about a failure: the same characters are replaced, never rejected, and the text is cut. */
-export function storableText(text: string): string {
-  return text.slice(0, defaults.errorTextMax).toWellFormed().replaceAll("\u0000", "\ufffd");
+/** For what is written about a failure: the same characters are replaced, never rejected. Cut here and not by the caller: a cut may leave half of a surrogate pair. */
+export function storableText(text: string, lengthMax: number = defaults.errorTextMax): string {
+  return text.slice(0, lengthMax).toWellFormed().replaceAll("\u0000", "\ufffd");
 }
 
 /** Where a value is, what contains it, and how many values may still come: each has at least one byte of the limit. */

@@ -69,8 +69,7 @@ function settleParameters(settlements: readonly Settlement[]): { outcomes: strin
     token: job.fenceToken.toString(),
     outcome: outcome.is,
     error: "error" in outcome ? storableText(String(outcome.error)) : undefined,
-    stack:
-      "stack" in outcome ? storableText(String(outcome.stack)).slice(0, defaults.errorStackMax) : undefined,
+    stack: "stack" in outcome ? storableText(String(outcome.stack), defaults.errorStackMax) : undefined,
     delay_ms: outcome.is === "retry" && outcome.delayMs !== null ? delayInRange(outcome.delayMs) : undefined,
   }));
   return { outcomes: JSON.stringify(outcomes), workerId: settlements[0]?.job.workerId ?? "" };
