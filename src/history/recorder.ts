@@ -95,13 +95,16 @@ export class HistoryRecorder {
     while (this.#entries.length > 0) {
       const entries = this.#entries;
       this.#entries = [];
+      let [lost, reason]: [number, unknown] = [0, new Error(`${defaults.historyWaitingMax} were waiting`)];
       try {
         const query = bind(recordHistory, { entries: JSON.stringify(entries), now: clock.databaseNow() });
         await database.run({ ...query, triesMax: defaults.workerTriesMax });
       } catch (error) {
-        events.emit("history:dropped", { entries: entries.length + this.#dropped, error });
-        this.#dropped = 0;
+        [lost, reason] = [entries.length, error];
       }
+      lost += this.#dropped;
+      this.#dropped = 0;
+      if (lost > 0) events.emit("history:dropped", { entries: lost, error: reason });
     }
   }
 }
