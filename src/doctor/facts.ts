@@ -11,7 +11,7 @@ import type { HistoryEntry } from "../history/read.js";
 import type { Ring } from "../membership/ring.js";
 import type { QueueSummary } from "../operate/queues.js";
 import type { QueueStats } from "../operate/stats.js";
-import type { WorkerRow } from "../operate/workers.js";
+import { type WorkerRow, worksOn } from "../operate/workers.js";
 
 type RowOf<S extends { readonly row?: unknown }> = NonNullable<S["row"]>;
 
@@ -42,9 +42,7 @@ export interface QueueFacts {
 
 /** Workers that may own buckets of a queue, or might if they did not fail. */
 export function workersOn({ workers }: Pick<Facts, "workers">, queue: string): readonly WorkerRow[] {
-  return workers.filter(
-    ({ state, expiresInMs, queues }) => state === "alive" && expiresInMs > 0 && queues.includes(queue),
-  );
+  return workers.filter((worker) => worksOn(worker, queue));
 }
 
 /** For how long the oldest due job has been due; 0 when nothing is. */

@@ -2,7 +2,7 @@ import type { Binder } from "../database/bind.js";
 import type { Reader } from "../database/reader.js";
 import { listHistory } from "../database/statements.generated.js";
 import { InvalidOptionError } from "../errors.js";
-import { checkedText } from "../operate/checked-text.js";
+import { checkedText, checkedTime } from "../operate/checked-text.js";
 import type { OptionNames } from "../option-names.js";
 import { withKnownNames } from "../option-names.js";
 import { defaults, wholeNumber } from "../settings.js";
@@ -82,11 +82,7 @@ function checked(filter: HistoryFilter): HistoryFilter {
   withKnownNames("lh.history()", filter, filterNames);
   for (const option of ["queue", "workerId"] as const) checkedText(option, filter[option]);
   for (const kind of [filter.kind].flat()) checkedText("kind", kind);
-  for (const option of ["from", "to"] as const) {
-    const value: unknown = filter[option];
-    if (value !== undefined && !(value instanceof Date && Number.isFinite(value.getTime())))
-      throw new InvalidOptionError(option, value, "a Date");
-  }
+  for (const option of ["from", "to"] as const) checkedTime(option, filter[option]);
   if (filter.before !== undefined && !/^\d{1,18}$/.test(String(filter.before)))
     throw new InvalidOptionError("before", filter.before, "the id of an entry");
   return filter;

@@ -5,7 +5,7 @@ export interface Definition {
   readonly labels: readonly string[];
 }
 
-/** Every metric there is. `process` ones are of this process; the others are of the whole system, and every process that exports them says the same. */
+/** Every metric there is. Those whose help names this process are counted by it alone; of the others every process that exports them says the same. */
 export const definitions = {
   leasehold_jobs: {
     type: "gauge",

@@ -4,6 +4,7 @@ import { auditDue, findQueue } from "../database/statements.generated.js";
 import { ringOf } from "../membership/owned-buckets.js";
 import type { Clock } from "../seams/clock.js";
 import { defaults } from "../settings.js";
+import { storedQueue } from "../work/stored-queue.js";
 import { bucketLocks } from "./bucket-locks.js";
 import { isLiveOn, listWorkers, type WorkerRow } from "./workers.js";
 
@@ -34,16 +35,7 @@ export async function unclaimed(seams: Seams, queue: string): Promise<readonly U
   if (settings === undefined) return [];
   const workers = await listWorkers(seams);
   const alive = workers.filter((worker) => isLiveOn(worker, queue));
-  const ring = ringOf(
-    {
-      ring: settings.ring as "rendezvous" | "consistent",
-      vnodes: settings.vnodes,
-      preferRegions: settings.prefer_regions,
-      excludeRegions: settings.exclude_regions,
-      buckets: settings.buckets,
-    },
-    alive,
-  );
+  const ring = ringOf(storedQueue(settings), alive);
   const failing = workers.some((worker) => worker.state === "alive" && worker.failing[queue] !== undefined);
   const locks = await bucketLocks(
     seams,
