@@ -20,11 +20,23 @@ export interface HealthReport {
   readonly checks: readonly HealthCheck[];
 }
 
+/** The part of it that a probe of liveness asks for. */
+export type LivenessReport = Pick<HealthReport, "isLive" | "checks">;
+
 export interface HealthSeams {
   readonly database: GuardedDatabase;
   readonly bind: Binder;
   readonly membership: Membership;
   workers(): readonly Worker[];
+}
+
+/** Asks nothing of the database: to restart a process because the database is away or its pool is full helps nobody. */
+export function checkLiveness({
+  membership,
+  workers,
+}: Pick<HealthSeams, "membership" | "workers">): LivenessReport {
+  const loops = loopsCheck(membership, workers());
+  return Object.freeze({ isLive: loops.isOk, checks: [loops] });
 }
 
 export async function checkHealth(seams: HealthSeams): Promise<HealthReport> {
