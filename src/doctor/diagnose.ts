@@ -11,9 +11,12 @@ import {
 } from "../database/statements.generated.js";
 import { readHistory } from "../history/read.js";
 import { type Leasehold, surroundingsOf } from "../leasehold.js";
+import { ringOf } from "../membership/owned-buckets.js";
 import type { QueueSummary } from "../operate/queues.js";
-import { stats } from "../operate/stats.js";
+import { recentWorkOn } from "../operate/recent.js";
+import { countsOf } from "../operate/stats.js";
 import { unlessDropped } from "../operate/unless-dropped.js";
+import { isLiveOn, type WorkerRow } from "../operate/workers.js";
 import type { Query } from "../seams/database.js";
 import { defaults } from "../settings.js";
 import type { Facts, QueueFacts } from "./facts.js";
@@ -68,7 +71,7 @@ async function gather(lh: Leasehold): Promise<Facts> {
   ]);
   const looked: QueueFacts[] = [];
   for (const summary of queues.slice(0, defaults.doctorQueuesMax)) {
-    const facts = await unlessDropped(gatherQueue(lh, summary));
+    const facts = await unlessDropped(gatherQueue(lh, summary, workers));
     if (facts !== null) looked.push(facts);
   }
   return { now, aheadMs, server, holders, workers, history, queues: looked };
@@ -80,23 +83,30 @@ function skewMs(askedAtMs: number, answeredAtMs: number, databaseMs: number): nu
   return databaseMs > answeredAtMs ? answeredAtMs - databaseMs : 0;
 }
 
-async function gatherQueue(lh: Leasehold, summary: QueueSummary): Promise<QueueFacts> {
+async function gatherQueue(
+  lh: Leasehold,
+  summary: QueueSummary,
+  workers: readonly WorkerRow[],
+): Promise<QueueFacts> {
   const { database, clock } = surroundingsOf(lh);
   const bind = binder({ schema: lh.schema, queue: summary.name });
   const now = clock.databaseNow();
   const part = { now, bytesMax: defaults.sampleBytesMax, limit: defaults.doctorKeysMax };
   const run = <R>(query: Query<R>): Promise<readonly R[]> => database.run(query);
-  const { settings } = await lh.queue(summary.name);
-  const [counts, ring, storage, keys, poison, dead, unhandled] = await Promise.all([
-    stats({ database, reads: primaryReader(database), bind, clock, settings }, { exact: false }),
-    lh.ring(summary.name),
+  const [counts, storage, keys, poison, dead, unhandled] = await Promise.all([
+    countsOf({ reads: primaryReader(database), bind, clock }, { exact: false }),
     first(run(bind(readQueueStorage, {}))),
     run(bind(sampleKeys, { ...part, lagMs: defaults.doctorLagMs })),
     run(bind(listPoisonJobs, part)),
     first(run(bind(countRecentDead, { now }))),
     run(bind(listUnhandledKinds, { now, limit: defaults.unhandledRowsMax })),
   ]);
-  return { summary, stats: counts, ring, storage, keys, poison, dead, unhandled };
+  const ring = ringOf(
+    summary,
+    workers.filter((worker) => isLiveOn(worker, summary.name)),
+  );
+  const stats = { ...counts, recent: recentWorkOn(workers, summary.name) };
+  return { summary, stats, ring, storage, keys, poison, dead, unhandled };
 }
 
 /** The statement always has a row. */

@@ -1,8 +1,9 @@
 import { binder } from "../database/bind.js";
+import { primaryReader } from "../database/reader.js";
 import { listSnapshotHolders, readArchiveRows, readQueueStorage } from "../database/statements.generated.js";
 import { type Leasehold, surroundingsOf } from "../leasehold.js";
 import type { QueueSummary } from "../operate/queues.js";
-import type { QueueStats } from "../operate/stats.js";
+import { countsOf, type JobCounts } from "../operate/stats.js";
 import { unlessDropped } from "../operate/unless-dropped.js";
 import type { WorkerRow } from "../operate/workers.js";
 import { defaults } from "../settings.js";
@@ -38,15 +39,15 @@ async function addQueue(
   { summary, workers }: { readonly summary: QueueSummary; readonly workers: readonly WorkerRow[] },
 ): Promise<void> {
   const { name: queue, pausedAt } = summary;
-  const { database, clock } = surroundingsOf(lh);
+  const { database, clock, replica } = surroundingsOf(lh);
   const bind = binder({ schema: lh.schema, queue });
-  const [stats, [storage], [archive]] = await Promise.all([
-    lh.queue(queue).then((opened) => opened.stats({ exact: false })),
+  const [counts, [storage], [archive]] = await Promise.all([
+    countsOf({ reads: replica ?? primaryReader(database), bind, clock }, { exact: false }),
     database.run(bind(readQueueStorage, {})),
     database.run(bind(readArchiveRows, {})),
   ]);
-  addCounts(families, queue, stats);
-  const lagMs = stats.oldestDueAt === null ? 0 : clock.epochMs() - stats.oldestDueAt.getTime();
+  addCounts(families, queue, counts);
+  const lagMs = counts.oldestDueAt === null ? 0 : clock.epochMs() - counts.oldestDueAt.getTime();
   families.add("leasehold_oldest_due_age_seconds", Math.max(0, lagMs) / 1_000, { queue });
   families.add("leasehold_queue_paused", pausedAt === null ? 0 : 1, { queue });
   families.add("leasehold_table_bytes", Number(storage?.table_bytes ?? 0), { queue });
@@ -56,15 +57,15 @@ async function addQueue(
   families.add("leasehold_workers_failing", failing, { queue });
 }
 
-function addCounts(families: Families, queue: string, stats: QueueStats): void {
+function addCounts(families: Families, queue: string, counts: JobCounts): void {
   const byStatus = {
-    scheduled: stats.scheduled,
-    pending: stats.pending,
-    processing: stats.processing,
-    dead_letter: stats.deadLetter,
+    scheduled: counts.scheduled,
+    pending: counts.pending,
+    processing: counts.processing,
+    dead_letter: counts.deadLetter,
   };
   for (const [status, count] of Object.entries(byStatus))
     families.add("leasehold_jobs", count, { queue, status });
-  families.add("leasehold_jobs_due", stats.due, { queue });
-  families.add("leasehold_jobs_retrying", stats.retrying, { queue });
+  families.add("leasehold_jobs_due", counts.due, { queue });
+  families.add("leasehold_jobs_retrying", counts.retrying, { queue });
 }

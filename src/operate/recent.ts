@@ -6,7 +6,7 @@ import {
   type RecentFigures,
 } from "../work/figures.js";
 import { durationBoundsMs, Histogram } from "../work/histogram.js";
-import { listWorkers, type WorkersSeams, worksOn } from "./workers.js";
+import { type WorkerRow, worksOn } from "./workers.js";
 
 /** Durations as percentiles; interpolated, and off by a fifth at most. Null where nothing was measured. */
 export interface Durations {
@@ -52,9 +52,9 @@ export function sampledWork(work: RecentWork): SampledWork {
   return { workers, ...rates, ...claimed, handlerP50Ms: allHandlers.p50Ms, handlerP99Ms: allHandlers.p99Ms };
 }
 
-export async function recentWorkOn(seams: WorkersSeams, queue: string): Promise<RecentWork> {
-  const workers = (await listWorkers(seams)).filter((worker) => worksOn(worker, queue));
-  return recentWork(workers.flatMap(({ load }) => load.recent[queue] ?? []));
+export function recentWorkOn(workers: readonly WorkerRow[], queue: string): RecentWork {
+  const ofQueue = workers.filter((worker) => worksOn(worker, queue));
+  return recentWork(ofQueue.flatMap(({ load }) => load.recent[queue] ?? []));
 }
 
 export function recentWork(told: readonly RecentFigures[]): RecentWork {

@@ -4,6 +4,7 @@ import type { OptionNames } from "../option-names.js";
 import { defaults, flag } from "../settings.js";
 import type { QueueSeams } from "../work/queue-seams.js";
 import { type RecentWork, recentWorkOn } from "./recent.js";
+import { listWorkers } from "./workers.js";
 
 /** Counts of a queue's hot table. Finished jobs are in the archive and not counted. */
 export interface QueueStats {
@@ -43,7 +44,16 @@ export interface StatsOptions {
 
 export const statsOptionNames: OptionNames<StatsOptions> = Object.freeze({ exact: true });
 
+/** What the queue's table says, without what its workers tell of themselves. */
+export type JobCounts = Omit<QueueStats, "recent">;
+
 export async function stats(seams: StatsSeams, options: StatsOptions): Promise<QueueStats> {
+  const counts = await countsOf(seams, options);
+  // Who works is asked of the primary: an old heartbeat looks like a dead worker.
+  return { ...counts, recent: recentWorkOn(await listWorkers(seams), seams.settings.name) };
+}
+
+export async function countsOf(seams: CountSeams, options: StatsOptions): Promise<JobCounts> {
   const now = seams.clock.databaseNow();
   const bounds = { bytesMax: defaults.statsBytesMax, frontRows: defaults.statsFrontRows };
   const answer: DatedRows<Row> = flag("exact", options.exact, true)
@@ -61,13 +71,13 @@ export async function stats(seams: StatsSeams, options: StatsOptions): Promise<Q
     expired: Number(row?.expired ?? 0),
     oldestDueAt: row?.oldest_due_at ?? null,
     share: row?.share ?? 1,
-    recent: await recentWorkOn(seams, seams.settings.name),
     source: answer.source,
     asOf: answer.asOf,
   };
 }
 
-/** Who works is asked of the primary: an old heartbeat looks like a dead worker. */
-type StatsSeams = Pick<QueueSeams, "database" | "reads" | "bind" | "clock" | "settings">;
+type CountSeams = Pick<QueueSeams, "reads" | "bind" | "clock">;
+
+type StatsSeams = CountSeams & Pick<QueueSeams, "database" | "settings">;
 
 type Row = NonNullable<(typeof countJobs)["row"]> & { readonly share?: number };

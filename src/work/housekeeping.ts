@@ -20,6 +20,7 @@ import {
 import { UnknownQueueError } from "../errors.js";
 import type { Events } from "../events.js";
 import { recentWorkOn, sampledWork } from "../operate/recent.js";
+import { listWorkers } from "../operate/workers.js";
 import type { Clock } from "../seams/clock.js";
 import type { Query } from "../seams/database.js";
 import type { Random } from "../seams/random.js";
@@ -258,7 +259,7 @@ async function steps(step: () => Promise<number>): Promise<number> {
 /** With what the workers of the queue told of their last minutes, so that charts have rates and times too. */
 async function sample(seams: HousekeepingSeams, bind: Binder, queue: string): Promise<void> {
   const limits = { keepMs: defaults.samplesKeepMs, bytesMax: defaults.sampleBytesMax };
-  const recent = sampledWork(await recentWorkOn({ ...seams, bind }, queue));
+  const recent = sampledWork(recentWorkOn(await listWorkers({ ...seams, bind }), queue));
   await seams.database.run(
     bind(takeSample, { now: seams.clock.databaseNow(), recent: JSON.stringify(recent), ...limits }),
   );

@@ -5,15 +5,14 @@ import { setup } from "../support/world.js";
 
 /** A look at all queues failed as a whole when one of them was dropped between the list and its turn. */
 
-/** Drops a queue before the first queue of the list is opened. */
+/** Drops a queue as soon as the list is there. */
 function dropInBetween(lh: Leasehold, name: string): void {
-  const open = lh.queue.bind(lh);
-  let dropped: Promise<unknown> | null = null;
-  lh.queue = (async (...given: Parameters<typeof open>) => {
-    dropped ??= lh.dropQueue(name);
-    await dropped;
-    return await open(...given);
-  }) as typeof lh.queue;
+  const list = lh.queues.bind(lh);
+  lh.queues = async () => {
+    const found = await list();
+    await lh.dropQueue(name);
+    return found;
+  };
 }
 
 test("diagnose leaves out a queue that is dropped meanwhile", async () => {
