@@ -145,7 +145,7 @@ export interface EventMap {
   "session:lost": { readonly workerId: string; readonly reason: string };
   /** Notifications do not arrive on this connection; workers poll. Give directUrl a connection without a pooler in between. */
   "wake:unavailable": { readonly workerId: string; readonly reason: string };
-  /** A pass of a loop failed; it is tried again. */
+  /** A pass of a loop failed and is tried again; or a collection of metrics (`activity` is "metrics"), which the next scrape tries again. */
   "activity:failed": { readonly activity: string; readonly failures: number; readonly error: unknown };
   /** A tenant runs here: its lease was won under this token, and start() was called. */
   "tenant:started": {

@@ -245,6 +245,8 @@ export const defaults = {
   healthLateMs: 180_000,
   metricsCacheMs: 5_000,
   metricsQueuesMax: 200,
+  metricsTimeoutMs: 5_000,
+  metricsTriesMax: 2,
   traceLinkAfterMs: 300_000,
   traceLinkAfterMsMax: 86_400_000,
   doctorLagMs: 10_000,

@@ -5,7 +5,7 @@ import { Families, type Family } from "./family.js";
 import { addProcessMetrics } from "./process-metrics.js";
 import { registeredMetrics } from "./prom-client.js";
 import { prometheusContentType, prometheusText } from "./prometheus.js";
-import { addSystemMetrics } from "./system-metrics.js";
+import { SystemCollection } from "./system-collection.js";
 
 export interface MetricsOptions {
   /** Whether depths, ages and sizes are asked of the database; true. False exports only what this process knows of itself. */
@@ -20,7 +20,7 @@ export interface MetricRegistry {
 }
 
 export interface Metrics {
-  /** Every metric with its samples now. */
+  /** Every metric with its samples now; without the database only what this process knows of itself. */
   collect(): Promise<readonly Family[]>;
   /** The same in the text format of Prometheus. */
   text(): Promise<string>;
@@ -35,34 +35,21 @@ const optionNames: OptionNames<MetricsOptions> = Object.freeze({ system: true, c
 /** The metrics of a connection. Nothing is collected until somebody asks. */
 export function createMetrics(lh: Leasehold, options: MetricsOptions = {}): Metrics {
   const around = surroundingsOf(lh);
-  const { system, cacheMs } = withKnownNames("createMetrics()", options, optionNames);
-  const isSystem = flag("system", system, true);
-  const keepMs = wholeNumber("cacheMs", cacheMs, {
+  const checked = withKnownNames("createMetrics()", options, optionNames);
+  const isSystem = flag("system", checked.system, true);
+  const keepMs = wholeNumber("cacheMs", checked.cacheMs, {
     fallback: defaults.metricsCacheMs,
     min: 0,
     max: 3_600_000,
   });
-  let cached: { readonly atMs: number; readonly families: Promise<readonly Family[]> } | null = null;
-
-  const ofSystem = (): Promise<readonly Family[]> => {
-    const nowMs = around.clock.monotonicMs();
-    if (cached === null || nowMs - cached.atMs >= keepMs) {
-      const families = new Families();
-      const asked = addSystemMetrics(families, lh).then(() => families.list());
-      const entry = { atMs: nowMs, families: asked };
-      cached = entry;
-      // What failed is asked again by the next scrape.
-      asked.catch(() => {
-        if (cached === entry) cached = null;
-      });
-    }
-    return cached.families;
-  };
+  const system = isSystem ? new SystemCollection(lh, keepMs) : null;
 
   const collect = async (): Promise<readonly Family[]> => {
+    const ofSystem = await system?.read();
     const families = new Families();
     addProcessMetrics(families, around);
-    return [...(isSystem ? await ofSystem() : []), ...families.list()];
+    if (ofSystem !== undefined) families.add("leasehold_system_metrics_up", ofSystem === null ? 0 : 1);
+    return [...(ofSystem ?? []), ...families.list()];
   };
 
   const text = async (): Promise<string> => prometheusText(await collect());

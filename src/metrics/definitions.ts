@@ -140,6 +140,11 @@ export const definitions = {
     labels: [],
     help: "Statements of this process that wait for a connection.",
   },
+  leasehold_system_metrics_up: {
+    type: "gauge",
+    labels: [],
+    help: "1 when the last collection of this process from the database worked; 0 when it failed, and the metrics of the system are left out.",
+  },
   leasehold_housekeeping_duration_seconds: {
     type: "histogram",
     labels: [],

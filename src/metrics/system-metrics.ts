@@ -1,46 +1,69 @@
 import { binder } from "../database/bind.js";
+import type { GuardedDatabase } from "../database/guarded-database.js";
 import { primaryReader } from "../database/reader.js";
 import { listSnapshotHolders, readArchiveRows, readQueueStorage } from "../database/statements.generated.js";
-import { type Leasehold, surroundingsOf } from "../leasehold.js";
-import type { QueueSummary } from "../operate/queues.js";
+import { DatabaseUnavailableError } from "../errors.js";
+import { type Leasehold, type Surroundings, surroundingsOf } from "../leasehold.js";
+import { listQueues, type QueueSummary } from "../operate/queues.js";
 import { countsOf, type JobCounts } from "../operate/stats.js";
 import { unlessDropped } from "../operate/unless-dropped.js";
-import type { WorkerRow } from "../operate/workers.js";
+import { listWorkers, type WorkerRow } from "../operate/workers.js";
+import { Deadline } from "../runtime/deadline.js";
 import { defaults } from "../settings.js";
 import type { Families } from "./family.js";
 
 const states = ["alive", "draining", "dead", "left"] as const;
 
-/** What the database knows: the same whichever process asks. */
+/** What the database knows: the same whichever process asks. Rejects soon when it does not answer: a scrape has a limit of its own, within which the metrics of the process have to come. */
 export async function addSystemMetrics(families: Families, lh: Leasehold): Promise<void> {
-  const { database, bind } = surroundingsOf(lh);
-  const [workers, queues, replica, holders] = await Promise.all([
-    lh.workers(),
-    lh.queues(),
+  const around = surroundingsOf(lh);
+  const { bind, clock } = around;
+  const database = impatient(around.database);
+  const first = Promise.all([
+    listWorkers({ database, bind, clock }),
+    listQueues({ database, bind }),
     lh.replica(),
     database.run(bind(listSnapshotHolders, { limit: defaults.doctorHoldersMax })),
   ]);
+  // A connection may take longer to get than a statement.
+  if (!(await new Deadline(clock, defaults.metricsTimeoutMs).wait(first))) {
+    const cause = new Error(`it did not answer within ${defaults.metricsTimeoutMs} ms`);
+    throw new DatabaseUnavailableError("metrics", false, { cause });
+  }
+  const [workers, queues, replica, holders] = await first;
   for (const state of states) {
     const count = workers.filter((worker) => worker.state === state).length;
     families.add("leasehold_workers", count, { state });
   }
   if (replica !== null && replica.behindMs !== null)
     families.add("leasehold_replica_lag_seconds", replica.behindMs / 1_000);
-  const nowMs = surroundingsOf(lh).clock.epochMs();
+  const nowMs = clock.epochMs();
   const ages = holders.map(({ since }) => (since === null ? 0 : nowMs - since.getTime()));
   families.add("leasehold_oldest_snapshot_age_seconds", Math.max(0, ...ages) / 1_000);
   for (const summary of queues.slice(0, defaults.metricsQueuesMax))
-    await unlessDropped(addQueue(families, lh, { summary, workers }));
+    await unlessDropped(addQueue(families, { ...around, database, schema: lh.schema }, { summary, workers }));
+}
+
+/** Asks once more when a connection was lost, and no more: the next scrape comes soon. */
+function impatient(database: GuardedDatabase): Asked {
+  const { metricsTimeoutMs: timeoutMs, metricsTriesMax: triesMax } = defaults;
+  return { run: (query) => database.run({ ...query, timeoutMs, triesMax }) };
+}
+
+type Asked = Pick<GuardedDatabase, "run">;
+
+interface QueueLook extends Pick<Surroundings, "clock" | "replica"> {
+  readonly database: Asked;
+  readonly schema: string;
 }
 
 async function addQueue(
   families: Families,
-  lh: Leasehold,
+  { database, schema, clock, replica }: QueueLook,
   { summary, workers }: { readonly summary: QueueSummary; readonly workers: readonly WorkerRow[] },
 ): Promise<void> {
   const { name: queue, pausedAt } = summary;
-  const { database, clock, replica } = surroundingsOf(lh);
-  const bind = binder({ schema: lh.schema, queue });
+  const bind = binder({ schema, queue });
   const [counts, [storage], [archive]] = await Promise.all([
     countsOf({ reads: replica ?? primaryReader(database), bind, clock }, { exact: false }),
     database.run(bind(readQueueStorage, {})),

@@ -6,7 +6,7 @@ import { loadIn, type WorkerLoad } from "../membership/load.js";
 import type { Clock } from "../seams/clock.js";
 
 export interface WorkersSeams {
-  readonly database: GuardedDatabase;
+  readonly database: Pick<GuardedDatabase, "run">;
   readonly bind: Binder;
   readonly clock: Clock;
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { listQueueSettings } from "../../src/database/statements.generated.js";
 import { diagnose, type Leasehold } from "../../src/index.js";
+import { surroundingsOf } from "../../src/leasehold.js";
 import { createMetrics } from "../../src/metrics.js";
 import { setup } from "../support/world.js";
 
@@ -7,11 +9,12 @@ import { setup } from "../support/world.js";
 
 /** Drops a queue as soon as the list is there. */
 function dropInBetween(lh: Leasehold, name: string): void {
-  const list = lh.queues.bind(lh);
-  lh.queues = async () => {
-    const found = await list();
-    await lh.dropQueue(name);
-    return found;
+  const { database } = surroundingsOf(lh);
+  const run = database.run.bind(database);
+  database.run = async (query, ...more) => {
+    const rows = await run(query, ...more);
+    if (query.name.includes(listQueueSettings.name)) await lh.dropQueue(name);
+    return rows;
   };
 }
 

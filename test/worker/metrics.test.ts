@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { deadLetter } from "../../src/index.js";
 import { createMetrics, definitions, healthHandler, type Metrics } from "../../src/metrics.js";
 import { setup } from "../support/world.js";
-import { startWorker, until } from "./worker-world.js";
+import { heard, startWorker, until } from "./worker-world.js";
 
 /** One sample, by its line in the text that Prometheus scrapes. */
 async function sampleOf(metrics: Metrics, line: string): Promise<number | null> {
@@ -85,7 +85,7 @@ test("what the database says is asked for once, however many scrape", async () =
   expect(() => createMetrics(world.lh, { cachMs: 1 } as never)).toThrow(/did you mean cacheMs/);
 });
 
-test("a scrape is answered by GET alone, and says so when it can't be", async () => {
+test("a scrape is answered by GET alone", async () => {
   const world = await setup();
   await world.queue();
   const { handler } = createMetrics(world.lh, { cacheMs: 0 });
@@ -93,8 +93,26 @@ test("a scrape is answered by GET alone, and says so when it can't be", async ()
   expect(answer.status).toBe(200);
   expect(answer.headers.get("content-type")).toContain("version=0.0.4");
   expect((await handler(new Request("http://localhost/metrics", { method: "POST" }))).status).toBe(405);
+});
+
+test("what the database refuses to tell is left out, a gauge and an event say so, and the next scrape asks again", async () => {
+  const world = await setup({ workerId: "a" });
+  await world.queue();
+  const failed = heard(world.lh, "activity:failed");
+  const metrics = createMetrics(world.lh, { cacheMs: 0 });
+  expect(await sampleOf(metrics, "leasehold_system_metrics_up")).toBe(1);
   await world.sql("alter table leasehold.workers rename to workers_gone");
-  expect((await handler(new Request("http://localhost/metrics"))).status).toBe(503);
+  const answer = await metrics.handler(new Request("http://localhost/metrics"));
+  const text = await answer.text();
+  expect(answer.status).toBe(200);
+  expect(text).toMatch(/^leasehold_system_metrics_up 0$/m);
+  expect(text).toMatch(/^leasehold_statements_failed_total [1-9]/m);
+  expect(text).not.toContain("leasehold_jobs{");
+  expect(failed).toMatchObject([{ activity: "metrics", failures: 1 }]);
+  await world.sql("alter table leasehold.workers_gone rename to workers");
+  expect(await sampleOf(metrics, "leasehold_system_metrics_up")).toBe(1);
+  const own = createMetrics(world.lh, { system: false });
+  expect(await sampleOf(own, "leasehold_system_metrics_up")).toBeNull();
 });
 
 test("a process is ready while its workers are registered, trusted and can work, and live while its loops turn", async () => {
