@@ -75,10 +75,17 @@ export interface Surroundings extends LeaseholdSeams {
   /** The workers of this process that have been made and not stopped. */
   workers(): readonly Worker[];
   /** What attach() was given and is still there, by name. */
-  attached(): ReadonlyMap<string, { stop(why: string): Promise<void> }>;
-  /** Something that close() and signals have to stop; one of each name. Returns what takes it back. */
-  attach(name: string, part: { stop(why: string): Promise<void> }): () => void;
+  attached(): ReadonlyMap<string, AttachedPart>;
+  /** One of each name. Returns what takes it back. */
+  attach(name: string, part: AttachedPart): () => void;
   heedSignals(): () => void;
+}
+
+/** Something that close() and signals have to stop. */
+export interface AttachedPart {
+  stop(why: string): Promise<void>;
+  /** True for what watches the work: it is stopped when the work has ended. */
+  readonly isWatching?: boolean;
 }
 
 const surroundings = new WeakMap<Leasehold, Surroundings>();
@@ -100,7 +107,7 @@ export class Leasehold {
   readonly #history: HistoryRecorder;
   readonly #hooks = new Hooks();
   readonly #workers = new Map<string, Worker>();
-  readonly #attached = new Map<string, { stop(why: string): Promise<void> }>();
+  readonly #attached = new Map<string, AttachedPart>();
 
   constructor(seams: LeaseholdSeams, schema: string, member: MemberSettings) {
     this.schema = schema;
@@ -294,7 +301,7 @@ export class Leasehold {
     await this.#closeConnections();
   }
 
-  #attach(name: string, part: { stop(why: string): Promise<void> }): () => void {
+  #attach(name: string, part: AttachedPart): () => void {
     if (this.#attached.has(name))
       throw new WorkerStateError(
         `This process has ${name} already. Stop it first, or give this one another name.`,
@@ -324,8 +331,11 @@ export class Leasehold {
   }
 
   async #stopWorkers(why: string): Promise<void> {
-    const parts = [...this.#workers.values(), ...this.#attached.values()];
-    await Promise.all(parts.map((part) => part.stop(why)));
+    const attached = [...this.#attached.values()];
+    const watching = attached.filter(({ isWatching }) => isWatching === true);
+    const working = attached.filter((part) => !watching.includes(part));
+    await Promise.all([...this.#workers.values(), ...working].map((part) => part.stop(why)));
+    await Promise.all(watching.map((part) => part.stop(why)));
     await new Deadline(this.#seams.clock, defaults.closeWaitMs).wait(this.#history.stop());
   }
 }

@@ -1,9 +1,10 @@
 import { InvalidOptionError } from "../errors.js";
 import { type Leasehold, surroundingsOf } from "../leasehold.js";
+import { createMetrics } from "../metrics/create-metrics.js";
 import { type OptionNames, withKnownNames } from "../option-names.js";
 import { defaults, flag, version, wholeNumber } from "../settings.js";
 import type { MeterProvider } from "./meter-api.js";
-import { addMeters } from "./meters.js";
+import { addObservables, addRecorders } from "./meters.js";
 import type { OpenTelemetryApi, TracerProvider } from "./trace-api.js";
 import { addTraces } from "./traces.js";
 
@@ -27,7 +28,7 @@ export interface InstrumentOptions {
 }
 
 export interface Instrumentation {
-  /** Takes everything back. lh.close() does it too. */
+  /** Takes everything back. lh.close() does it too, after the workers have stopped. */
   stop(): void;
 }
 
@@ -64,14 +65,21 @@ export function instrument(lh: Leasehold, options: InstrumentOptions): Instrumen
   const stop = (): void => {
     for (const remove of removers.splice(0)) remove();
   };
-  removers.push(around.attach("OpenTelemetry instrumentation", { stop: async () => stop() }));
-  if (hasTraces) {
-    const tracer = (tracers ?? api.trace.getTracerProvider()).getTracer("leasehold", version);
-    removers.push(addTraces(around.hooks, { api, tracer, linkAfterMs, requiresParent }));
-  }
-  if (hasMetrics) {
-    const meter = (meters ?? api.metrics.getMeterProvider()).getMeter("leasehold", version);
-    removers.push(addMeters(lh, meter, isSystem));
+  const part = { isWatching: true, stop: async () => stop() };
+  removers.push(around.attach("OpenTelemetry instrumentation", part));
+  try {
+    if (hasTraces) {
+      const tracer = (tracers ?? api.trace.getTracerProvider()).getTracer("leasehold", version);
+      removers.push(addTraces(around.hooks, { api, tracer, linkAfterMs, requiresParent }));
+    }
+    if (hasMetrics) {
+      const meter = (meters ?? api.metrics.getMeterProvider()).getMeter("leasehold", version);
+      removers.push(addObservables(createMetrics(lh, { system: isSystem }), meter));
+      removers.push(addRecorders(lh, meter));
+    }
+  } catch (error) {
+    stop(); // Providers are the user's, and may throw.
+    throw error;
   }
   return Object.freeze({ stop });
 }

@@ -1,5 +1,5 @@
 import { type Leasehold, surroundingsOf } from "../leasehold.js";
-import { createMetrics, type Metrics } from "../metrics/create-metrics.js";
+import type { Metrics } from "../metrics/create-metrics.js";
 import { definitions, type MetricName } from "../metrics/definitions.js";
 import { durationBoundsMs } from "../work/histogram.js";
 import type { Attributes, BatchResult, HistogramInstrument, Meter, Observable } from "./meter-api.js";
@@ -7,19 +7,8 @@ import { durationBoundaries, histogramNames, instrumentName, messaging, systemNa
 
 const perSecond = 1 / 1_000;
 
-/** Every metric of definitions.ts, and those of the messaging conventions. Returns what ends that. */
-export function addMeters(lh: Leasehold, meter: Meter, isSystem: boolean): () => void {
-  const removers = [
-    addObservables(createMetrics(lh, { system: isSystem }), meter),
-    ...addRecorders(lh, meter),
-  ];
-  return () => {
-    for (const remove of removers) remove();
-  };
-}
-
-/** Gauges and counters: observed at each collection, all in one callback. */
-function addObservables(metrics: Metrics, meter: Meter): () => void {
+/** Gauges and counters of definitions.ts: observed at each collection, all in one callback. Returns what ends that. */
+export function addObservables(metrics: Metrics, meter: Meter): () => void {
   const observables = new Map<MetricName, Observable>();
   for (const [key, { type, help }] of Object.entries(definitions)) {
     if (type === "histogram") continue;
@@ -44,8 +33,8 @@ function addObservables(metrics: Metrics, meter: Meter): () => void {
   return () => meter.removeBatchObservableCallback(observe, all);
 }
 
-/** Histograms, and the counters of the conventions: recorded as things happen. */
-function addRecorders(lh: Leasehold, meter: Meter): (() => void)[] {
+/** Histograms, and the counters of the messaging conventions: recorded as things happen. Returns what ends that. */
+export function addRecorders(lh: Leasehold, meter: Meter): () => void {
   const { events, hooks, clock } = surroundingsOf(lh);
   const operations = durations(meter, messaging.operationDuration, "Duration of claims and enqueues.");
   const handlers = durations(meter, messaging.processDuration, "Duration of handlers.");
@@ -64,7 +53,7 @@ function addRecorders(lh: Leasehold, meter: Meter): (() => void)[] {
     description: "Jobs claimed.",
   });
   const attributesOf = remembered();
-  return [
+  const removers = [
     events.on("claim:finished", ({ queue, cause, rows: count, tookMs }) => {
       operations.record(tookMs * perSecond, attributesOf(queue, "claim", { [messaging.cause]: cause }));
       rows.record(count, attributesOf(queue, "claim"));
@@ -87,6 +76,9 @@ function addRecorders(lh: Leasehold, meter: Meter): (() => void)[] {
       return { headers: {}, end };
     }),
   ];
+  return () => {
+    for (const remove of removers) remove();
+  };
 }
 
 /** One bound for each doubling. */

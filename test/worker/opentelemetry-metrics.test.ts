@@ -11,7 +11,7 @@ import { createMetrics, definitions } from "../../src/metrics.js";
 import { instrument } from "../../src/opentelemetry.js";
 import { histogramNames, instrumentName } from "../../src/telemetry/names.js";
 import { setup } from "../support/world.js";
-import { startWorker, until } from "./worker-world.js";
+import { gate, startWorker, until } from "./worker-world.js";
 
 function meters(): { readonly meterProvider: MeterProvider; collected(): Promise<readonly MetricData[]> } {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
@@ -118,4 +118,28 @@ test("every metric is there under the name that a Prometheus exporter turns back
     "leasehold.tenants_running",
     "leasehold.tenants_demoted",
   ]);
+});
+
+test("a handler that ends while the connection is closed is in the metrics", async () => {
+  const world = await setup();
+  const inbox = await world.queue();
+  const lh = await world.connect({ workerId: "a" });
+  const { meterProvider, collected } = meters();
+  instrument(lh, { api, meterProvider, traces: false, system: false });
+  const { passed, open } = gate();
+  let isRunning = false;
+  const worker = await startWorker(lh, {
+    k: async () => {
+      isRunning = true;
+      await passed;
+    },
+  });
+  await inbox.enqueue("k", 1);
+  await until("it runs", () => isRunning);
+  const closed = lh.close();
+  await until("it drains", () => worker.state === "draining");
+  open();
+  await closed;
+  const handled = of("process", { "leasehold.job.kind": "k" });
+  expect(valuesOf(await collected()).get(`messaging.process.duration ${handled}`)).toBe(1);
 });

@@ -8,6 +8,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Leasehold } from "../../src/index.js";
+import { surroundingsOf } from "../../src/leasehold.js";
 import { type InstrumentOptions, instrument } from "../../src/opentelemetry.js";
 import { setup } from "../support/world.js";
 import { startWorker, until } from "./worker-world.js";
@@ -215,6 +216,41 @@ test("without instrument() and after its stop() jobs have no headers and no span
   await worker.stop();
   expect(exporter.getFinishedSpans()).toEqual([]);
   instrument(world.lh, { api, tracerProvider }).stop();
+});
+
+test("a provider that throws leaves nothing behind, and instrument() may be called again", async () => {
+  const world = await setup();
+  const inbox = await world.queue();
+  const exporter = new InMemorySpanExporter();
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  onTestFinished(() => tracerProvider.shutdown());
+  const fail = (): never => {
+    throw new Error("no meter");
+  };
+  expect(() => instrument(world.lh, { api, tracerProvider, meterProvider: { getMeter: fail } })).toThrow(
+    "no meter",
+  );
+  await inbox.enqueue("k", 1);
+  expect(exporter.getFinishedSpans()).toEqual([]);
+  // One that fails late: instruments are made, and the callback is refused.
+  const callbacks = new Set<unknown>();
+  const { events } = surroundingsOf(world.lh);
+  const meter = {
+    ...api.createNoopMeter(),
+    createObservableCounter: () => ({}),
+    createObservableGauge: () => ({}),
+    createCounter: () => ({ add: () => {} }),
+    createHistogram: fail,
+    addBatchObservableCallback: (callback: unknown) => callbacks.add(callback),
+    removeBatchObservableCallback: (callback: unknown) => callbacks.delete(callback),
+  };
+  const meterProvider = { getMeter: () => meter } as never;
+  expect(() => instrument(world.lh, { api, tracerProvider, meterProvider })).toThrow("no meter");
+  expect(callbacks.size).toBe(0);
+  expect(events.isHeard("job:handled")).toBe(false);
+  instrument(world.lh, { api, tracerProvider, metrics: false });
+  await inbox.enqueue("k", 2);
+  expect(exporter.getFinishedSpans()).toHaveLength(1);
 });
 
 test("what can't be instrumented is refused with its name", async () => {
