@@ -242,7 +242,8 @@ export const defaults = {
   operateRowsMax: 1_000_000,
   auditRowsMax: 20,
   healthTimeoutMs: 2_000,
-  healthLateMs: 180_000,
+  /** Above `databaseTriesMax` statements of `statementTimeoutMs` each, so that a database which never answers restarts no process. */
+  healthLateMs: 900_000,
   metricsCacheMs: 5_000,
   metricsQueuesMax: 200,
   metricsTimeoutMs: 5_000,
