@@ -256,6 +256,8 @@ export const defaults = {
   doctorClaimsMin: 20,
   doctorSnapshotMs: 60_000,
   doctorSnapshotMsCritical: 600_000,
+  /** A standby tells of its snapshot every 10 s: a thousand transactions a second make so many meanwhile. */
+  doctorXidAgeMin: 10_000,
   doctorLockMs: 1_000,
   doctorDeadTuplesMin: 50_000,
   doctorDeadTuplesShare: 2,

@@ -1,12 +1,12 @@
 -- What `diagnose` asks. Reads only; none of these locks anything, and each is bounded.
 
 -- name: read_server_health
--- Locks nothing; settings, and sizes of lists in memory.
+-- Locks nothing; settings, and lists in memory. What waits for a lock is chosen by its wait: its statement may have run for long before.
 -- nullable: now
 -- row: now timestamptz, version text, is_replica boolean, synchronous_commit text, autovacuum text, track_counts text, max_connections int, connections int, lock_waits int, longest_lock_wait_ms float8?, lock_waiter text?, lock_holders text[]
 with waiting as materialized (
-  select a.pid, extract(epoch from clock_timestamp() - coalesce(a.state_change, a.query_start)) * 1000 as ms, left(a.query, 120) as query
-  from pg_stat_activity a where a.wait_event_type = 'Lock' and a.datname = current_database()
+  select a.pid, extract(epoch from clock_timestamp() - l.waitstart) * 1000 as ms, left(a.query, 120) as query
+  from pg_locks l join pg_stat_activity a on a.pid = l.pid where not l.granted and a.datname = current_database()
 ), longest as (
   select w.* from waiting w order by w.ms desc nulls last limit 1
 )
@@ -18,21 +18,25 @@ select coalesce(:now::timestamptz, clock_timestamp()) as now, current_setting('s
        coalesce((select pg_blocking_pids(l.pid)::text[] from longest l), '{}') as lock_holders;
 
 -- name: list_snapshot_holders
--- Locks nothing. What keeps old row versions from being removed in this database: sessions with a snapshot or with writes that are not committed, prepared transactions, and replication slots, oldest first. The
--- snapshots of a plain VACUUM hold nothing, but ANALYZE does, also by autovacuum. What others' sessions run is shown to members of pg_monitor only.
+-- Locks nothing. What keeps old row versions from being removed in this database, the oldest of each sort: sessions with a snapshot or with writes that are not committed, standbys that pass on their snapshots
+-- (hot_standby_feedback), prepared transactions, and replication slots with the snapshot of a standby. Slots without one hold WAL, or the system's tables only. The snapshots of a plain VACUUM hold nothing, but ANALYZE does,
+-- also by autovacuum. What others' sessions run, and standbys without a slot, are shown to members of pg_monitor only.
 -- row: sort text, name text, owner text?, state text?, since timestamptz?, xid_age bigint, query text?
-select * from (
-  select case when a.backend_type = 'autovacuum worker' then 'autovacuum worker' else 'session' end as sort, a.pid::text as name, a.usename::text as owner, a.state, a.xact_start as since, greatest(age(a.backend_xmin), age(a.backend_xid))::bigint as xid_age, left(a.query, 200) as query
-  from pg_stat_activity a where (a.backend_xmin is not null or a.backend_xid is not null) and a.datname = current_database() and a.pid <> pg_backend_pid()
-    and not coalesce(a.backend_type = 'autovacuum worker' and a.query like 'autovacuum: VACUUM%' and a.query not like 'autovacuum: VACUUM ANALYZE%', false)
-    and not exists (select 1 from pg_stat_progress_vacuum v where v.pid = a.pid)
-  union all
-  select 'prepared transaction', p.gid, p.owner::text, null, p.prepared, age(p.transaction)::bigint, null from pg_prepared_xacts p where p.database = current_database()
-  union all
-  select 'replication slot', s.slot_name::text, s.plugin::text, case when s.active then 'active' else 'inactive' end, null,
-         greatest(age(s.xmin), age(s.catalog_xmin))::bigint, null
-  from pg_replication_slots s where s.xmin is not null or s.catalog_xmin is not null or not s.active) h
-order by h.xid_age desc nulls last, h.sort, h.name limit :limit::int;
+select r.sort, r.name, r.owner, r.state, r.since, r.xid_age, r.query from (
+  select h.*, row_number() over (partition by h.sort order by h.since nulls last, h.xid_age desc, h.name) as n from (
+    select case when a.datname is null then 'standby' when a.backend_type = 'autovacuum worker' then 'autovacuum worker' else 'session' end as sort, a.pid::text as name, a.usename::text as owner, a.state, a.xact_start as since,
+           greatest(age(a.backend_xmin), age(a.backend_xid))::bigint as xid_age, left(a.query, 200) as query
+    from pg_stat_activity a
+    where (a.backend_xmin is not null or a.backend_xid is not null) and (a.datname = current_database() or (a.datname is null and a.backend_type = 'walsender')) and a.pid <> pg_backend_pid()
+      and not coalesce(a.backend_type = 'autovacuum worker' and a.query like 'autovacuum: VACUUM%' and a.query not like 'autovacuum: VACUUM ANALYZE%', false)
+      and not exists (select 1 from pg_stat_progress_vacuum v where v.pid = a.pid)
+    union all
+    select 'prepared transaction', p.gid, p.owner::text, null, p.prepared, age(p.transaction)::bigint, null from pg_prepared_xacts p where p.database = current_database()
+    union all
+    select 'replication slot', s.slot_name::text, s.plugin::text, case when s.active then 'active' else 'inactive' end, null, age(s.xmin)::bigint, null
+    from pg_replication_slots s where s.xmin is not null) h) r
+where r.n <= :limit::int
+order by r.xid_age desc, r.sort, r.name;
 
 -- name: read_queue_storage
 -- Locks nothing; the statistics and sizes of one table.

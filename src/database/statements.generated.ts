@@ -216,8 +216,8 @@ export const readServerHealth: Statement<
 > = {
   name: "read_server_health",
   text: `with waiting as materialized (
-  select a.pid, extract(epoch from pg_catalog.clock_timestamp() - coalesce(a.state_change, a.query_start)) * 1000 as ms, pg_catalog.left(a.query, 120) as query
-  from pg_stat_activity a where a.wait_event_type = 'Lock' and a.datname = pg_catalog.current_database()
+  select a.pid, extract(epoch from pg_catalog.clock_timestamp() - l.waitstart) * 1000 as ms, pg_catalog.left(a.query, 120) as query
+  from pg_locks l join pg_stat_activity a on a.pid = l.pid where not l.granted and a.datname = pg_catalog.current_database()
 ), longest as (
   select w.* from waiting w order by w.ms desc nulls last limit 1
 )
@@ -236,18 +236,21 @@ export const listSnapshotHolders: Statement<
   { readonly sort: string; readonly name: string; readonly owner: string | null; readonly state: string | null; readonly since: Date | null; readonly xid_age: string; readonly query: string | null }
 > = {
   name: "list_snapshot_holders",
-  text: `select * from (
-  select case when a.backend_type = 'autovacuum worker' then 'autovacuum worker' else 'session' end as sort, a.pid::text as name, a.usename::text as owner, a.state, a.xact_start as since, greatest(pg_catalog.age(a.backend_xmin), pg_catalog.age(a.backend_xid))::bigint as xid_age, pg_catalog.left(a.query, 200) as query
-  from pg_stat_activity a where (a.backend_xmin is not null or a.backend_xid is not null) and a.datname = pg_catalog.current_database() and a.pid <> pg_catalog.pg_backend_pid()
-    and not coalesce(a.backend_type = 'autovacuum worker' and a.query like 'autovacuum: VACUUM%' and a.query not like 'autovacuum: VACUUM ANALYZE%', false)
-    and not exists (select 1 from pg_stat_progress_vacuum v where v.pid = a.pid)
-  union all
-  select 'prepared transaction', p.gid, p.owner::text, null, p.prepared, pg_catalog.age(p.transaction)::bigint, null from pg_prepared_xacts p where p.database = pg_catalog.current_database()
-  union all
-  select 'replication slot', s.slot_name::text, s.plugin::text, case when s.active then 'active' else 'inactive' end, null,
-         greatest(pg_catalog.age(s.xmin), pg_catalog.age(s.catalog_xmin))::bigint, null
-  from pg_replication_slots s where s.xmin is not null or s.catalog_xmin is not null or not s.active) h
-order by h.xid_age desc nulls last, h.sort, h.name limit $1::int`,
+  text: `select r.sort, r.name, r.owner, r.state, r.since, r.xid_age, r.query from (
+  select h.*, pg_catalog.row_number() over (partition by h.sort order by h.since nulls last, h.xid_age desc, h.name) as n from (
+    select case when a.datname is null then 'standby' when a.backend_type = 'autovacuum worker' then 'autovacuum worker' else 'session' end as sort, a.pid::text as name, a.usename::text as owner, a.state, a.xact_start as since,
+           greatest(pg_catalog.age(a.backend_xmin), pg_catalog.age(a.backend_xid))::bigint as xid_age, pg_catalog.left(a.query, 200) as query
+    from pg_stat_activity a
+    where (a.backend_xmin is not null or a.backend_xid is not null) and (a.datname = pg_catalog.current_database() or (a.datname is null and a.backend_type = 'walsender')) and a.pid <> pg_catalog.pg_backend_pid()
+      and not coalesce(a.backend_type = 'autovacuum worker' and a.query like 'autovacuum: VACUUM%' and a.query not like 'autovacuum: VACUUM ANALYZE%', false)
+      and not exists (select 1 from pg_stat_progress_vacuum v where v.pid = a.pid)
+    union all
+    select 'prepared transaction', p.gid, p.owner::text, null, p.prepared, pg_catalog.age(p.transaction)::bigint, null from pg_prepared_xacts p where p.database = pg_catalog.current_database()
+    union all
+    select 'replication slot', s.slot_name::text, s.plugin::text, case when s.active then 'active' else 'inactive' end, null, pg_catalog.age(s.xmin)::bigint, null
+    from pg_replication_slots s where s.xmin is not null) h) r
+where r.n <= $1::int
+order by r.xid_age desc, r.sort, r.name`,
   parameters: ["limit"],
 };
 

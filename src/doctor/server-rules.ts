@@ -1,6 +1,6 @@
 import { defaults } from "../settings.js";
 import type { Facts } from "./facts.js";
-import { type Finding, finding } from "./finding.js";
+import { type Finding, finding, type Severity } from "./finding.js";
 import { duration } from "./words.js";
 
 /** What the server and its other users do to the work. */
@@ -30,31 +30,56 @@ function replica({ server }: Facts): readonly Finding[] {
   ];
 }
 
+type Holder = Facts["holders"][number];
+
 /** Old row versions can't be removed while somebody may still look at them, so every claim has to step over them. */
 function heldSnapshot({ now, holders, queues }: Facts): readonly Finding[] {
   const dead = queues.reduce((sum, { storage }) => sum + Number(storage.dead_tuples), 0);
-  return holders.flatMap(({ sort, name, owner, state, since, xid_age, query }) => {
+  return holders.flatMap((holder) => {
+    const { sort, name, owner, state, since, xid_age, query } = holder;
     const heldMs = since === null ? null : now.getTime() - since.getTime();
-    const isIdleSlot = sort === "replication slot" && state === "inactive";
-    if (!isIdleSlot && (heldMs === null || heldMs < defaults.doctorSnapshotMs)) return [];
-    const isBad = (heldMs ?? 0) >= defaults.doctorSnapshotMsCritical || dead >= defaults.doctorDeadTuplesMin;
+    const severity = severityOf(holder, heldMs, dead);
+    if (severity === null) return [];
     const held = heldMs === null ? "" : ` for ${duration(heldMs)}`;
-    const ends: Record<string, string> = {
-      session: `End its transaction, or the session: select pg_terminate_backend(${name}).`,
-      "autovacuum worker": `It is the server's own autovacuum, which collects statistics of a large table (ANALYZE): let it end. select pg_cancel_backend(${name}) ends it; autovacuum starts it again.`,
-      "prepared transaction": `Commit or roll it back: rollback prepared '${name}'.`,
-      "replication slot": `Bring its consumer back, or drop it: select pg_drop_replication_slot('${name}').`,
-    };
     return [
       finding({
         code: "held_snapshot",
-        severity: isBad ? "critical" : "warning",
+        severity,
         words: `The ${sort} ${name} has kept old row versions from being removed${held}; ${dead} are dead.`,
-        advice: `${ends[sort] ?? ""} Claims step over dead versions until vacuum can remove them.`,
+        advice: `${wayToEnd(holder)} Claims step over dead versions until vacuum can remove them.`,
         evidence: { sort, name, owner, state, since, xidAge: Number(xid_age), query, deadTuples: dead },
       }),
     ];
   });
+}
+
+/**
+ * Null when it is no finding. How long a standby, or an active slot, has held its snapshot is not known, and all that pass their snapshots on hold one at all times: they are named when much has
+ * happened since and many rows are dead.
+ */
+function severityOf({ sort, state, xid_age }: Holder, heldMs: number | null, dead: number): Severity | null {
+  const isMuchDead = dead >= defaults.doctorDeadTuplesMin;
+  if (sort === "replication slot" && state === "inactive") return isMuchDead ? "critical" : "warning";
+  if (heldMs === null) return isMuchDead && Number(xid_age) >= defaults.doctorXidAgeMin ? "warning" : null;
+  if (heldMs < defaults.doctorSnapshotMs) return null;
+  return isMuchDead || heldMs >= defaults.doctorSnapshotMsCritical ? "critical" : "warning";
+}
+
+function wayToEnd({ sort, name, state }: Holder): string {
+  switch (sort) {
+    case "standby":
+      return "End the long queries on it, which it passes on (hot_standby_feedback).";
+    case "autovacuum worker":
+      return `It is the server's own autovacuum, which collects statistics of a large table (ANALYZE): let it end. select pg_cancel_backend(${name}) ends it; autovacuum starts it again.`;
+    case "prepared transaction":
+      return `Commit or roll it back: rollback prepared '${name}'.`;
+    case "replication slot":
+      return state === "active"
+        ? "End the long queries on its standby, which it passes on (hot_standby_feedback)."
+        : `Bring its standby back, or drop it: select pg_drop_replication_slot('${name}').`;
+    default:
+      return `End its transaction, or the session: select pg_terminate_backend(${name}).`;
+  }
 }
 
 function lockWaits({ server }: Facts): readonly Finding[] {

@@ -157,6 +157,22 @@ describe("the server", () => {
     expect(codesOf(server({ lock_waits: 1, longest_lock_wait_ms: 100 }))).toEqual([]);
   });
 
+  test("a standby, or an active slot, is named when much has happened since and many rows are dead", () => {
+    const dead = { ...queue, storage: { ...queue.storage, dead_tuples: "60000", live_tuples: "100000" } };
+    for (const given of [
+      { sort: "standby", state: "active", since: null },
+      { sort: "replication slot", state: "active", since: null },
+    ]) {
+      const behind = holder({ ...given, xid_age: "10000" });
+      expect(codesOf(behind)).toEqual([]);
+      expect(codesOf({ ...holder({ ...given, xid_age: "9999" }), queues: [dead] })).toEqual([]);
+      const [held] = findingsOf({ ...behind, queues: [dead] });
+      expect(held).toMatchObject({ code: "held_snapshot", severity: "warning" });
+      expect(held?.advice).toContain("hot_standby_feedback");
+      expect(held?.advice).not.toContain("pg_drop_replication_slot");
+    }
+  });
+
   test("a snapshot is worse when it is old, or when many rows are dead, and names who holds it", () => {
     const [old] = findingsOf(holder({ since: ago(1_200_000) }));
     expect(old).toMatchObject({ severity: "critical", evidence: { name: "77", owner: "bob" } });
