@@ -69,25 +69,43 @@ from keys k join leasehold.queues q on q.name = 'inbox' where k.rows > 0 order b
 
 -- name: list_poison_jobs
 -- Locks nothing. Jobs that have taken their workers with them, among a part of the table of at most so many bytes, those with most crashes first; after them dead letters that crashed them in the last hour, newest first.
+-- A parked dead letter died at the time of its last error.
 -- nullable: now
--- row: id uuid, kind text, partition_key text, crashes int, status text, finished_at timestamptz?, last_error text?
+-- row: id uuid, kind text, partition_key text, crashes int, status text, died_at timestamptz?, last_error text?
 with pages as materialized (
   select least(1, :bytes_max::float8 / greatest(1, pg_relation_size('leasehold.inbox'))) as share
 )
-select j.id, j.kind, j.partition_key, j.crashes, j.status, j.finished_at, j.last_error
-from leasehold.inbox j tablesample system ((select 100 * p.share from pages p))
-where j.crashes >= 2 and (j.status <> 'dead_letter' or j.finished_at is null or j.finished_at > coalesce(:now::timestamptz, clock_timestamp()) - interval '1 hour')
-order by (j.status = 'dead_letter'), j.finished_at desc nulls first, j.crashes desc, j.id limit :limit::int;
+select p.id, p.kind, p.partition_key, p.crashes, p.status, p.died_at, p.last_error from (
+  select j.id, j.kind, j.partition_key, j.crashes, j.status, j.last_error,
+         case when j.status = 'dead_letter' then coalesce(j.finished_at, (j.errors -> -1 ->> 'at')::timestamptz, j.created_at) end as died_at
+  from leasehold.inbox j tablesample system ((select 100 * p.share from pages p))
+  where j.crashes >= 2) p
+where p.died_at is null or p.died_at > coalesce(:now::timestamptz, clock_timestamp()) - interval '1 hour'
+order by (p.status = 'dead_letter'), p.died_at desc, p.crashes desc, p.id limit :limit::int;
 
 -- name: count_recent_dead
--- Locks nothing; by inbox_finished, up to a thousand of them. Dead letters of the last hour that let their key go on, and the error of the newest.
+-- Locks nothing. Dead letters of the last hour, and the error of the newest: those that let their key go on by inbox_finished, up to a thousand. No index has those alone that are parked: where a queue parks them they are
+-- counted in a part of the table of at most so many bytes, and scaled up; `share` tells of what part.
 -- nullable: now
--- row: dead bigint, kind text?, last_error text?
-with recent as materialized (
-  select j.kind, j.last_error, j.finished_at from leasehold.inbox j
-  where j.finished_at is not null and j.finished_at > coalesce(:now::timestamptz, clock_timestamp()) - interval '1 hour' order by j.finished_at desc limit 1000
+-- row: dead bigint, kind text?, last_error text?, share float8
+with pages as materialized (
+  select q.on_dead_letter = 'park' as parks, least(1, :bytes_max::float8 / greatest(1, pg_relation_size('leasehold.inbox'))) as share
+  from leasehold.queues q where q.name = 'inbox'
+), recent as materialized (
+  select r.*, false as is_parked from (
+    select j.kind, j.last_error, j.finished_at as died_at from leasehold.inbox j
+    where j.finished_at is not null and j.finished_at > coalesce(:now::timestamptz, clock_timestamp()) - interval '1 hour' order by j.finished_at desc limit 1000) r
+  union all
+  select r.*, true from (
+    select j.kind, j.last_error, coalesce((j.errors -> -1 ->> 'at')::timestamptz, j.created_at) as died_at
+    from leasehold.inbox j tablesample system ((select case when p.parks then 100 * p.share else 0 end from pages p))
+    where j.status = 'dead_letter' and j.finished_at is null) r
+  where r.died_at > coalesce(:now::timestamptz, clock_timestamp()) - interval '1 hour'
 )
-select count(*) as dead, (array_agg(r.kind order by r.finished_at desc))[1] as kind, (array_agg(r.last_error order by r.finished_at desc))[1] as last_error from recent r;
+select (count(r.died_at) filter (where not r.is_parked) + round(count(r.died_at) filter (where r.is_parked) / p.share))::bigint as dead,
+       (array_agg(r.kind order by r.died_at desc nulls last))[1] as kind, (array_agg(r.last_error order by r.died_at desc nulls last))[1] as last_error,
+       case when p.parks then p.share else 1 end as share
+from pages p left join recent r on true group by p.parks, p.share;
 
 -- name: ping
 -- Locks nothing. Whether the server answers, and whether it can be written to.

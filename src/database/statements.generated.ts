@@ -294,31 +294,47 @@ from keys k join leasehold.queues q on q.name = 'inbox' where k.rows > 0 order b
 /** sql/statements/doctor.sql */
 export const listPoisonJobs: Statement<
   { readonly bytesMax: number; readonly now: Date | null; readonly limit: number },
-  { readonly id: string; readonly kind: string; readonly partition_key: string; readonly crashes: number; readonly status: string; readonly finished_at: Date | null; readonly last_error: string | null }
+  { readonly id: string; readonly kind: string; readonly partition_key: string; readonly crashes: number; readonly status: string; readonly died_at: Date | null; readonly last_error: string | null }
 > = {
   name: "list_poison_jobs",
   text: `with pages as materialized (
   select least(1, $1::float8 / greatest(1, pg_catalog.pg_relation_size('leasehold.inbox'))) as share
 )
-select j.id, j.kind, j.partition_key, j.crashes, j.status, j.finished_at, j.last_error
-from leasehold.inbox j tablesample system ((select 100 * p.share from pages p))
-where j.crashes >= 2 and (j.status <> 'dead_letter' or j.finished_at is null or j.finished_at > coalesce($2::timestamptz, pg_catalog.clock_timestamp()) - interval '1 hour')
-order by (j.status = 'dead_letter'), j.finished_at desc nulls first, j.crashes desc, j.id limit $3::int`,
+select p.id, p.kind, p.partition_key, p.crashes, p.status, p.died_at, p.last_error from (
+  select j.id, j.kind, j.partition_key, j.crashes, j.status, j.last_error,
+         case when j.status = 'dead_letter' then coalesce(j.finished_at, (j.errors -> -1 ->> 'at')::timestamptz, j.created_at) end as died_at
+  from leasehold.inbox j tablesample system ((select 100 * p.share from pages p))
+  where j.crashes >= 2) p
+where p.died_at is null or p.died_at > coalesce($2::timestamptz, pg_catalog.clock_timestamp()) - interval '1 hour'
+order by (p.status = 'dead_letter'), p.died_at desc, p.crashes desc, p.id limit $3::int`,
   parameters: ["bytesMax", "now", "limit"],
 };
 
 /** sql/statements/doctor.sql */
 export const countRecentDead: Statement<
-  { readonly now: Date | null },
-  { readonly dead: string; readonly kind: string | null; readonly last_error: string | null }
+  { readonly bytesMax: number; readonly now: Date | null },
+  { readonly dead: string; readonly kind: string | null; readonly last_error: string | null; readonly share: number }
 > = {
   name: "count_recent_dead",
-  text: `with recent as materialized (
-  select j.kind, j.last_error, j.finished_at from leasehold.inbox j
-  where j.finished_at is not null and j.finished_at > coalesce($1::timestamptz, pg_catalog.clock_timestamp()) - interval '1 hour' order by j.finished_at desc limit 1000
+  text: `with pages as materialized (
+  select q.on_dead_letter = 'park' as parks, least(1, $1::float8 / greatest(1, pg_catalog.pg_relation_size('leasehold.inbox'))) as share
+  from leasehold.queues q where q.name = 'inbox'
+), recent as materialized (
+  select r.*, false as is_parked from (
+    select j.kind, j.last_error, j.finished_at as died_at from leasehold.inbox j
+    where j.finished_at is not null and j.finished_at > coalesce($2::timestamptz, pg_catalog.clock_timestamp()) - interval '1 hour' order by j.finished_at desc limit 1000) r
+  union all
+  select r.*, true from (
+    select j.kind, j.last_error, coalesce((j.errors -> -1 ->> 'at')::timestamptz, j.created_at) as died_at
+    from leasehold.inbox j tablesample system ((select case when p.parks then 100 * p.share else 0 end from pages p))
+    where j.status = 'dead_letter' and j.finished_at is null) r
+  where r.died_at > coalesce($2::timestamptz, pg_catalog.clock_timestamp()) - interval '1 hour'
 )
-select pg_catalog.count(*) as dead, (pg_catalog.array_agg(r.kind order by r.finished_at desc))[1] as kind, (pg_catalog.array_agg(r.last_error order by r.finished_at desc))[1] as last_error from recent r`,
-  parameters: ["now"],
+select (pg_catalog.count(r.died_at) filter (where not r.is_parked) + pg_catalog.round(pg_catalog.count(r.died_at) filter (where r.is_parked) / p.share))::bigint as dead,
+       (pg_catalog.array_agg(r.kind order by r.died_at desc nulls last))[1] as kind, (pg_catalog.array_agg(r.last_error order by r.died_at desc nulls last))[1] as last_error,
+       case when p.parks then p.share else 1 end as share
+from pages p left join recent r on true group by p.parks, p.share`,
+  parameters: ["bytesMax", "now"],
 };
 
 /** sql/statements/doctor.sql */

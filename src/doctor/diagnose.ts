@@ -74,7 +74,7 @@ async function gather(lh: Leasehold): Promise<Facts> {
     const facts = await unlessDropped(gatherQueue(lh, summary, workers));
     if (facts !== null) looked.push(facts);
   }
-  return { now, aheadMs, server, holders, workers, history, queues: looked };
+  return { schema: lh.schema, now, aheadMs, server, holders, workers, history, queues: looked };
 }
 
 /** 0 while the database's time lies between the question and the answer. */
@@ -98,7 +98,7 @@ async function gatherQueue(
     first(run(bind(readQueueStorage, {}))),
     run(bind(sampleKeys, { ...part, lagMs: defaults.doctorLagMs })),
     run(bind(listPoisonJobs, part)),
-    first(run(bind(countRecentDead, { now }))),
+    first(run(bind(countRecentDead, { now, bytesMax: defaults.sampleBytesMax }))),
     run(bind(listUnhandledKinds, { now, limit: defaults.unhandledRowsMax })),
   ]);
   const ring = ringOf(

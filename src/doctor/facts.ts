@@ -17,6 +17,7 @@ type RowOf<S extends { readonly row?: unknown }> = NonNullable<S["row"]>;
 
 /** Everything that the rules look at. Gathered once, so that the rules are pure. */
 export interface Facts {
+  readonly schema: string;
   /** By the database's clock, and how far this machine's is ahead of it; null when that was not measured. */
   readonly now: Date;
   readonly aheadMs: number | null;

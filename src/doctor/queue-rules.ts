@@ -8,14 +8,14 @@ export function queueFindings(facts: Facts): readonly Finding[] {
   return facts.queues.flatMap((queue) => [
     ...nobodyWorks(facts, queue),
     ...poison(facts, queue),
-    ...bloat(queue),
+    ...bloat(facts, queue),
     ...waiting(facts, queue),
     ...paused(facts, queue),
     ...unhandled(queue),
     ...deadLetters(queue),
     ...expired(facts, queue),
     ...lost(queue),
-    ...skew(facts, queue),
+    ...skew(queue),
   ]);
 }
 
@@ -40,7 +40,7 @@ function poison({ now }: Facts, { summary, poison: jobs }: QueueFacts): readonly
   const { id, kind, partition_key: partitionKey, crashes, status, last_error: lastError } = worst;
   const isDead = status === "dead_letter";
   // While the restarts that it caused still look like a loop, it is as bad as they are: it explains them.
-  const isOver = isDead && now.getTime() - (worst.finished_at ?? now).getTime() >= defaults.loopingMs;
+  const isOver = isDead && now.getTime() - (worst.died_at ?? now).getTime() >= defaults.loopingMs;
   return [
     finding({
       code: "poison_job",
@@ -55,7 +55,7 @@ function poison({ now }: Facts, { summary, poison: jobs }: QueueFacts): readonly
   ];
 }
 
-function bloat({ summary, storage }: QueueFacts): readonly Finding[] {
+function bloat({ schema }: Facts, { summary, storage }: QueueFacts): readonly Finding[] {
   const [dead, live] = [Number(storage.dead_tuples), Number(storage.live_tuples)];
   if (dead < defaults.doctorDeadTuplesMin || dead < live * defaults.doctorDeadTuplesShare) return [];
   return [
@@ -66,7 +66,7 @@ function bloat({ summary, storage }: QueueFacts): readonly Finding[] {
       words: `The table of ${summary.name} has ${dead} dead rows beside ${live} live ones.`,
       advice: storage.is_vacuuming
         ? "A vacuum is under way; look again when it has ended."
-        : `Look for what keeps vacuum from removing them (held_snapshot), then: vacuum ${summary.name}.`,
+        : `Look for what keeps vacuum from removing them (held_snapshot), then: vacuum ${schema}.${summary.name}.`,
       evidence: {
         deadTuples: dead,
         liveTuples: live,
@@ -232,16 +232,18 @@ function unhandled({ summary, unhandled: kinds }: QueueFacts): readonly Finding[
 }
 
 function deadLetters({ summary, dead }: QueueFacts): readonly Finding[] {
+  const { share } = dead;
   const count = Number(dead.dead);
   if (count === 0) return [];
+  const about = share < 1 ? `about ${count}` : `${count}`;
   return [
     finding({
       code: "dead_letters",
       severity: "warning",
       queue: summary.name,
-      words: `${count >= 1_000 ? "1 000 or more" : count} job(s) of ${summary.name} became dead letters in the last hour, the last of kind ${dead.kind}: ${dead.last_error}`,
+      words: `${count >= 1_000 ? "1 000 or more" : about} job(s) of ${summary.name} became dead letters in the last hour, the last of kind ${dead.kind}: ${dead.last_error}`,
       advice: `Look at them by cause (leasehold dead ${summary.name}), fix the cause, then redrive the group.`,
-      evidence: { count, kind: dead.kind, lastError: dead.last_error },
+      evidence: { count, kind: dead.kind, lastError: dead.last_error, sampledShare: share },
     }),
   ];
 }
@@ -277,8 +279,8 @@ function lost({ summary, stats }: QueueFacts): readonly Finding[] {
   ];
 }
 
-/** One worker has much more of what is due than its share of the keys explains. */
-function skew({ workers }: Facts, { summary, ring, stats }: QueueFacts): readonly Finding[] {
+/** One worker owns many more buckets than its share, in a queue where enough is due for it to matter. */
+function skew({ summary, ring, stats }: QueueFacts): readonly Finding[] {
   const members = ring.members.length;
   if (members < 2 || stats.due < defaults.doctorSkewRowsMin) return [];
   const counts = new Map<string, number>();
@@ -293,7 +295,7 @@ function skew({ workers }: Facts, { summary, ring, stats }: QueueFacts): readonl
       queue: summary.name,
       words: `${most[0]} owns ${most[1]} of ${ring.owners.length} buckets of ${summary.name}; an even share is ${Math.round(even)}.`,
       advice: "Use more buckets than ten times the workers; they are fixed when a queue is created.",
-      evidence: { workerId: most[0], owned: most[1], even, workers: workers.length },
+      evidence: { workerId: most[0], owned: most[1], even, workers: members },
     }),
   ];
 }

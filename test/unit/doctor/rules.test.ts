@@ -58,11 +58,12 @@ const queue: QueueFacts = {
   },
   keys: [],
   poison: [],
-  dead: { dead: "0", kind: null, last_error: null },
+  dead: { dead: "0", kind: null, last_error: null, share: 1 },
   unhandled: [],
 };
 
 const healthy: Facts = {
+  schema: "leasehold",
   now,
   aheadMs: 0,
   server: {
@@ -213,9 +214,9 @@ function slowClaims(p50Ms: number): QueueFacts["stats"]["recent"]["claims"] {
   return { count: 50, p50Ms, p99Ms: 200, rowsPerClaim: 1 };
 }
 
-function poison(status: string, finishedAt: Date | null): Partial<QueueFacts> {
+function poison(status: string, diedAt: Date | null): Partial<QueueFacts> {
   const job = { id: "1", kind: "k", partition_key: "p", crashes: 5, last_error: null };
-  return { poison: [{ ...job, status, finished_at: finishedAt }] };
+  return { poison: [{ ...job, status, died_at: diedAt }] };
 }
 
 const hotTenant = { partition_key: "t", rows: "60", total: "60", share: 1, startable: "0" };
@@ -232,7 +233,7 @@ describe("a queue", () => {
       withQueue({ ...stats({ due: 3 }), summary: { ...queue.summary, pausedAt: ago(5_000) } }),
     ],
     ["unhandled_kind", withQueue({ unhandled: [{ kind: "new", rows: "4" }] })],
-    ["dead_letters", withQueue({ dead: { dead: "2", kind: "k", last_error: "boom" } })],
+    ["dead_letters", withQueue({ dead: { dead: "2", kind: "k", last_error: "boom", share: 1 } })],
     ["expired_leases", { ...withQueue(stats({ expired: 3 })), workers: [] }],
     ["lost_leases", withQueue(stats({ recent: { ...recentWork([]), leasesLost: 1 } }))],
     ["bloat", withQueue({ storage: { ...queue.storage, dead_tuples: "100000" } })],
@@ -258,6 +259,25 @@ describe("a queue", () => {
     ],
   ])("%s", (code, facts) => {
     expect(codesOf(facts)).toEqual([code]);
+  });
+
+  test("bloat: the vacuum that is advised names the schema", () => {
+    const bloated = withQueue({ storage: { ...queue.storage, dead_tuples: "100000" } });
+    const [{ advice } = { advice: "" }] = findingsOf({ ...bloated, schema: "jobs" });
+    expect(advice).toContain("vacuum jobs.inbox.");
+  });
+
+  test("bucket_skew counts the members of its queue, not every worker", () => {
+    const ring = { members: ["a", "b"], owners: ["a", "a", "a", "a", "a", "a", "a", "b"] };
+    const others = ["b", "c", "d"].map((id) => ({ ...worker, id, queues: ["other"] }));
+    const skewed = { ...withQueue({ ...stats({ due: 5_000 }), ring }), workers: [worker, ...others] };
+    expect(findingsOf(skewed)[0]?.evidence).toMatchObject({ owned: 7, even: 4, workers: 2 });
+  });
+
+  test("dead letters that were counted in a sample are told as about so many", () => {
+    const dead = { dead: "40", kind: "k", last_error: "boom", share: 0.25 };
+    const [{ words } = { words: "" }] = findingsOf(withQueue({ dead }));
+    expect(words).toContain("about 40 job(s) of inbox became dead letters");
   });
 
   test("a few slow claims beside fast ones, and jobs that wait while slots are free, are no findings", () => {
