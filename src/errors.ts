@@ -285,13 +285,14 @@ export class DatabaseUnavailableError extends LeaseholdError {
   constructor(
     statement: string,
     isAmbiguous: boolean,
-    options?: ErrorOptions & { readonly inTransaction?: boolean },
+    options?: ErrorOptions & { readonly inTransaction?: boolean; readonly advice?: string },
   ) {
     const cause = options?.cause instanceof Error ? ` (${wordsOf(options.cause)})` : "";
     const what = statement.replace(/^lh_(.+)_[0-9a-f]{8}$/, "$1");
     const unanswered = `No answer came from the database for ${what}${cause}.`;
     let words = `The database could not be reached for ${what}${cause}. It did not run.`;
-    if (isAmbiguous) words = `${unanswered} Whether it committed is not known; the call may be repeated.`;
+    const advice = options?.advice ?? "Whether it committed is not known; the call may be repeated.";
+    if (isAmbiguous) words = `${unanswered} ${advice}`;
     else if (options?.inTransaction === true)
       words = `${unanswered} It may have run, but its transaction is not committed; the transaction may be repeated.`;
     super("LH_DATABASE_UNAVAILABLE", words, options);

@@ -75,7 +75,7 @@ export class GuardedDatabase {
         if (isAmbiguous(error)) {
           mayHaveCommitted = true;
           onAmbiguous?.();
-          if (again === null) throw error;
+          if (again === null || query.repeatsUnanswered === false) throw error;
           next = again();
         }
         const meant = await explainAbsence(this.#database, query, error);

@@ -5,6 +5,7 @@ import { storableText } from "../work/json.js";
 import type { QueueSeams } from "../work/queue-seams.js";
 import { changeable, inBatches, narrowed, type Progress } from "./batches.js";
 import type { DiscardFilter, JobFilter } from "./job-filter.js";
+import { readWhole } from "./read-whole.js";
 
 /**
  * Takes jobs out of the queue for good; they stay readable in the archive. Rows in process are left alone. The set is read once, at the start: what is enqueued
@@ -18,21 +19,22 @@ export async function discard(
   const statuses = narrowed(filter, changeable);
   checkNarrow(filter);
   const reason = checkedReason(filter.reason);
-  const [set] = await seams.database.run(
-    seams.bind(pickForDiscard, {
-      ids: filter.ids ?? null,
-      statuses,
-      kind: filter.kind ?? null,
-      partitionKey: filter.partitionKey ?? null,
-      fingerprint: filter.fingerprint ?? null,
-      limit: pickRows(filter.limit),
-    }),
-  );
+  const picked = seams.bind(pickForDiscard, {
+    ids: filter.ids ?? null,
+    statuses,
+    kind: filter.kind ?? null,
+    partitionKey: filter.partitionKey ?? null,
+    fingerprint: filter.fingerprint ?? null,
+    limit: pickRows(filter.limit),
+  });
+  const [set] = await readWhole(picked, (query) => seams.database.run(query), advice);
   const pick = inPages(set?.ids ?? "");
   const change = (ids: readonly string[], receipt: string) =>
     seams.bind(discardJobs, { ids, statuses, reason, receipt, now: seams.clock.databaseNow() });
   return await inBatches(seams, { limit: filter.limit, pick, change, progress });
 }
+
+const advice = "Nothing was discarded. Discard in parts: give a limit, or ids that queue.search() has found.";
 
 /** Some more than are to be changed: of those that were picked a worker may have taken some. */
 function pickRows(limit: number | undefined): number {

@@ -2,8 +2,11 @@ import { drawPlace, pickForRedrive, redriveJobs } from "../database/statements.g
 import type { QueueSeams } from "../work/queue-seams.js";
 import { inBatches, narrowed, type Progress } from "./batches.js";
 import type { JobFilter } from "./job-filter.js";
+import { readWhole } from "./read-whole.js";
 
 const firstId = "00000000-0000-0000-0000-000000000000";
+const advice =
+  "What was redriven before it stays so. Go on in parts: give ids that queue.search() has found.";
 
 /**
  * Gives dead letters another round, oldest place first; rows in backoff become due now. Returns how many. The set is fixed at the start by a
@@ -17,21 +20,20 @@ export async function retry(seams: QueueSeams, filter: JobFilter, progress?: Pro
   const below = BigInt(drawn?.seq ?? 0);
   let after = { seq: -(2n ** 63n), id: firstId };
   const pick = async (limit: number): Promise<readonly string[]> => {
-    const page = await seams.database.run(
-      seams.bind(pickForRedrive, {
-        afterSeq: after.seq,
-        afterId: after.id,
-        below,
-        ids: filter.ids ?? null,
-        statuses,
-        finishedOnly,
-        fingerprint: filter.fingerprint ?? null,
-        now: seams.clock.databaseNow(),
-        kind: filter.kind ?? null,
-        partitionKey: filter.partitionKey ?? null,
-        limit,
-      }),
-    );
+    const query = seams.bind(pickForRedrive, {
+      afterSeq: after.seq,
+      afterId: after.id,
+      below,
+      ids: filter.ids ?? null,
+      statuses,
+      finishedOnly,
+      fingerprint: filter.fingerprint ?? null,
+      now: seams.clock.databaseNow(),
+      kind: filter.kind ?? null,
+      partitionKey: filter.partitionKey ?? null,
+      limit,
+    });
+    const page = await readWhole(query, (one) => seams.database.run(one), advice);
     const last = page.at(-1);
     if (last !== undefined) after = { seq: BigInt(last.seq), id: last.id };
     return page.map((row) => row.id);

@@ -3,6 +3,7 @@ import { countJobs, estimateJobs } from "../database/statements.generated.js";
 import type { OptionNames } from "../option-names.js";
 import { defaults, flag } from "../settings.js";
 import type { QueueSeams } from "../work/queue-seams.js";
+import { readWhole } from "./read-whole.js";
 import { type RecentWork, recentWorkOn } from "./recent.js";
 import { listWorkers } from "./workers.js";
 
@@ -57,7 +58,11 @@ export async function countsOf(seams: CountSeams, options: StatsOptions): Promis
   const now = seams.clock.databaseNow();
   const bounds = { bytesMax: defaults.statsBytesMax, frontRows: defaults.statsFrontRows };
   const answer: DatedRows<Row> = flag("exact", options.exact, true)
-    ? await seams.reads.runAsOf(seams.bind(countJobs, { now }))
+    ? await readWhole(
+        seams.bind(countJobs, { now }),
+        (query) => seams.reads.runAsOf(query),
+        "stats({ exact: false }) reads a part of a large queue.",
+      )
     : await seams.reads.runAsOf(seams.bind(estimateJobs, { now, ...bounds }));
   const [row] = answer.rows;
   return {

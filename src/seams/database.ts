@@ -24,6 +24,8 @@ export interface Query<R> {
   readonly triesMax?: number;
   /** Whether it is tried again when it gave up waiting for a lock. */
   readonly repeatsWhenLocked?: boolean;
+  /** False: it is not sent again when no answer came, since the first may still be under way. */
+  readonly repeatsUnanswered?: boolean;
   readonly row?: R;
 }
 
