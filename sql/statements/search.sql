@@ -117,8 +117,9 @@ from reach r left join (found f join leasehold.inbox j on j.id = f.id) on true
 order by f.n;
 
 -- name: search_archived_jobs
--- Locks nothing; rows of the archive, newest first, by inbox_archive_id_idx of each day. `moved_before_us`: what came to the archive later is left out.
--- nullable: before, moved_before_us, status, kind, partition_key, worker_id, error, fingerprint, payload, older_ms, newer_ms, now
+-- Locks nothing; rows of the archive, newest first, by inbox_archive_id_idx of each day. `moved_before_us`: what came to the archive later was found in the queue, unless
+-- it was moved before the search had come to it: dead letters are moved oldest first and found newest first, so that is what died before the last one that was found there.
+-- nullable: before, moved_before_us, died_before_us, died_before_id, status, kind, partition_key, worker_id, error, fingerprint, payload, older_ms, newer_ms, now
 -- row: looked bigint, is_end boolean, last_id uuid?
 -- row: id uuid?, seq bigint?, kind text?, payload jsonb?, headers jsonb?, partition_key text?, partition_bucket int?, status text?, attempts int?, crashes int?, max_attempts int?, priority int?, available_at timestamptz?, claimed_by text?, claimed_at timestamptz?, lease_expires_at timestamptz?, lease_generation bigint?, last_error text?, errors jsonb?, idempotency_key text?, created_at timestamptz?, finished_at timestamptz?, payload_omitted boolean?
 with walked as materialized (
@@ -129,7 +130,8 @@ with walked as materialized (
            and (:newer_ms::float8 is null or j.created_at >= coalesce(:now::timestamptz, now()) - :newer_ms * interval '1 ms')
            and (:error::text is null or strpos(lower(j.last_error), lower(:error)) > 0) and (:fingerprint::text is null or leasehold.error_fingerprint(j.last_error) = :fingerprint)
            and (:payload::jsonb is null or j.payload @> :payload::jsonb)) as is_match
-    from leasehold.inbox_archive j where j.id < coalesce(:before::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and j.finished_at < coalesce(timestamptz 'epoch' + :moved_before_us::bigint * interval '1 microsecond', 'infinity')
+    from leasehold.inbox_archive j where j.id < coalesce(:before::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and (j.finished_at < coalesce(timestamptz 'epoch' + :moved_before_us::bigint * interval '1 microsecond', 'infinity')
+      or ((j.errors -> -1 ->> 'at')::timestamptz, j.id) < (timestamptz 'epoch' + :died_before_us::bigint * interval '1 microsecond', :died_before_id::uuid))
     order by j.id desc limit :rows::int) w
 ), found as materialized (
   select w.id, w.n from walked w where w.is_match limit :limit::int

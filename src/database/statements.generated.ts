@@ -1708,7 +1708,7 @@ order by f.n`,
 
 /** sql/statements/search.sql */
 export const searchArchivedJobs: Statement<
-  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly workerId: string | null; readonly olderMs: number | null; readonly now: Date | null; readonly newerMs: number | null; readonly error: string | null; readonly fingerprint: string | null; readonly payload: string | null; readonly before: string | null; readonly movedBeforeUs: bigint | null; readonly rows: number; readonly limit: number; readonly payloadBytes: number },
+  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly workerId: string | null; readonly olderMs: number | null; readonly now: Date | null; readonly newerMs: number | null; readonly error: string | null; readonly fingerprint: string | null; readonly payload: string | null; readonly before: string | null; readonly movedBeforeUs: bigint | null; readonly diedBeforeUs: bigint | null; readonly diedBeforeId: string | null; readonly rows: number; readonly limit: number; readonly payloadBytes: number },
   { readonly looked: string; readonly is_end: boolean; readonly last_id: string | null; readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly status: string | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly available_at: Date | null; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date | null; readonly finished_at: Date | null; readonly payload_omitted: boolean | null }
 > = {
   name: "search_archived_jobs",
@@ -1720,23 +1720,24 @@ export const searchArchivedJobs: Statement<
            and ($7::float8 is null or j.created_at >= coalesce($6::timestamptz, pg_catalog.now()) - $7 * interval '1 ms')
            and ($8::text is null or pg_catalog.strpos(pg_catalog.lower(j.last_error), pg_catalog.lower($8)) > 0) and ($9::text is null or leasehold.error_fingerprint(j.last_error) = $9)
            and ($10::jsonb is null or j.payload @> $10::jsonb)) as is_match
-    from leasehold.inbox_archive j where j.id < coalesce($11::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and j.finished_at < coalesce(timestamptz 'epoch' + $12::bigint * interval '1 microsecond', 'infinity')
-    order by j.id desc limit $13::int) w
+    from leasehold.inbox_archive j where j.id < coalesce($11::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and (j.finished_at < coalesce(timestamptz 'epoch' + $12::bigint * interval '1 microsecond', 'infinity')
+      or ((j.errors -> -1 ->> 'at')::timestamptz, j.id) < (timestamptz 'epoch' + $13::bigint * interval '1 microsecond', $14::uuid))
+    order by j.id desc limit $15::int) w
 ), found as materialized (
-  select w.id, w.n from walked w where w.is_match limit $14::int
+  select w.id, w.n from walked w where w.is_match limit $16::int
 ), reach as materialized (
   select r.is_full, case when r.is_full then r.n else (select pg_catalog.count(*) from walked) end as looked
-  from (select pg_catalog.count(*) = $14 as is_full, pg_catalog.max(f.n) as n from found f) r
+  from (select pg_catalog.count(*) = $16 as is_full, pg_catalog.max(f.n) as n from found f) r
 )
-select r.looked, not r.is_full and r.looked < $13 as is_end,
+select r.looked, not r.is_full and r.looked < $15 as is_end,
        case when r.is_full then (select f.id from found f order by f.n desc limit 1) else (select w.id from walked w order by w.n desc limit 1) end as last_id,
        j.id, j.seq, j.kind, case when not o.is_large then j.payload end as payload, case when not o.is_large then j.headers else '{}' end as headers, j.partition_key, j.partition_bucket, j.status, j.attempts, j.crashes, j.max_attempts, j.priority, j.available_at, j.claimed_by, j.claimed_at,
        null::timestamptz as lease_expires_at, j.lease_generation, j.last_error, j.errors, j.idempotency_key, j.created_at, j.finished_at, o.is_large as payload_omitted
 from reach r left join (found f join leasehold.inbox_archive j on j.id = f.id cross join lateral (
-  select case when pg_catalog.pg_column_size(j.payload) > 2::bigint * $15::int then true
-              else pg_catalog.octet_length(j.payload::text) + pg_catalog.octet_length(j.headers::text) > $15 end as is_large offset 0) o) on true
+  select case when pg_catalog.pg_column_size(j.payload) > 2::bigint * $17::int then true
+              else pg_catalog.octet_length(j.payload::text) + pg_catalog.octet_length(j.headers::text) > $17 end as is_large offset 0) o) on true
 order by f.n`,
-  parameters: ["status", "kind", "partitionKey", "workerId", "olderMs", "now", "newerMs", "error", "fingerprint", "payload", "before", "movedBeforeUs", "rows", "limit", "payloadBytes"],
+  parameters: ["status", "kind", "partitionKey", "workerId", "olderMs", "now", "newerMs", "error", "fingerprint", "payload", "before", "movedBeforeUs", "diedBeforeUs", "diedBeforeId", "rows", "limit", "payloadBytes"],
 };
 
 /** sql/statements/settle.sql */

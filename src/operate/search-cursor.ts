@@ -10,14 +10,20 @@ export interface Position {
   readonly place: Place;
   /** When the search began; what came to the archive later was found before, in the queue. Null for a search of the archive alone. */
   readonly beganAtUs: bigint | null;
-  /** Of the last row: when it died, in microseconds, since a Date would lose digits and rows with them; or its place in line. Null where rows come by id. */
+  /**
+   * Of the last row: when it died, in microseconds, since a Date would lose digits and rows with them; or its place in line. In the archive that of the last dead letter in the queue. Null where rows come by id.
+   */
   readonly rank: bigint | null;
   /** The id of the last row. */
   readonly id: string | null;
+  /** In the archive: the id of the last dead letter in the queue. */
+  readonly deadId: string | null;
 }
 
-const pattern =
-  /^(queue|held|line|dead|archive)\.(\d{0,17})\.(\d{0,19})\.((?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?)$/;
+const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+const pattern = new RegExp(
+  `^(queue|held|line|dead|archive)\\.(\\d{0,17})\\.(\\d{0,19})\\.((?:${uuid})?)(?:\\.(${uuid}))?$`,
+);
 
 /** What the database can hold: a bigint, and a time in the year 5138. */
 const placeMax = 2n ** 63n - 1n;
@@ -37,12 +43,15 @@ export function placesOf(
   return status === "processing" ? ["held"] : ["queue"];
 }
 
-export function startOf(place: Place, beganAtUs: bigint | null = null): Position {
-  return { place, beganAtUs, rank: null, id: null };
+/** The beginning of a place, behind what was walked over in the place before it. */
+export function startOf(place: Place, last: Position | null = null): Position {
+  const { beganAtUs = null, rank = null, id = null } = last ?? {};
+  return { place, beganAtUs, rank, id: null, deadId: id };
 }
 
-export function toCursor({ place, beganAtUs, rank, id }: Position): string {
-  return `${place}.${beganAtUs ?? ""}.${rank ?? ""}.${id ?? ""}`;
+export function toCursor({ place, beganAtUs, rank, id, deadId }: Position): string {
+  const dead = deadId === null ? "" : `.${deadId}`;
+  return `${place}.${beganAtUs ?? ""}.${rank ?? ""}.${id ?? ""}${dead}`;
 }
 
 export function fromCursor(cursor: unknown, places: readonly Place[]): Position {
@@ -54,5 +63,5 @@ export function fromCursor(cursor: unknown, places: readonly Place[]): Position 
   const rankMax = place === "line" ? placeMax : timeMaxUs;
   if (parts === null || place === undefined || (rank ?? 0n) > rankMax)
     throw new InvalidOptionError("cursor", cursor, "what an earlier call with the same filter gave");
-  return { place, beganAtUs: number(parts[2]), rank, id: parts[4] || null };
+  return { place, beganAtUs: number(parts[2]), rank, id: parts[4] || null, deadId: parts[5] ?? null };
 }

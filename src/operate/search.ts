@@ -57,7 +57,8 @@ export async function search(seams: QueueSeams, filter: SearchFilter): Promise<S
     jobs.push(...step.jobs);
     looked += step.looked;
     const next: Place | undefined = places[places.indexOf(position.place) + 1];
-    position = step.end ?? (next === undefined ? null : startOf(next, step.beganAtUs));
+    if (!step.isEnd) position = step.last;
+    else position = next === undefined ? null : startOf(next, step.last);
   }
   return { jobs, looked, cursor: position === null ? null : toCursor(position) };
 }
@@ -65,9 +66,10 @@ export async function search(seams: QueueSeams, filter: SearchFilter): Promise<S
 interface Step {
   readonly jobs: readonly JobRecord[];
   readonly looked: number;
-  readonly beganAtUs: bigint | null;
-  /** Null when this place was looked through to its end. */
-  readonly end: Position | null;
+  /** The last row that was looked at. */
+  readonly last: Position;
+  /** This place was looked through to its end. */
+  readonly isEnd: boolean;
 }
 
 type Row = NonNullable<(typeof searchJobs)["row"]> & {
@@ -87,26 +89,28 @@ async function walk(
   position: Position,
   bounds: Bounds,
 ): Promise<Step> {
-  const { place } = position;
   const rows = await seams.reads.run(await queryOf(seams, words, position, bounds));
   const [first] = rows;
   const beganAtUs = position.beganAtUs ?? (first?.now_us === undefined ? null : BigInt(first.now_us));
-  const rank = first?.last_rank ?? null;
   return {
     jobs: rows.filter((row) => row.id !== null).map((row) => toJobRecord(row as JobRow, seams.settings.name)),
     looked: Number(first?.looked ?? 0),
-    beganAtUs,
-    end:
-      first === undefined || first.is_end
-        ? null
-        : { place, beganAtUs, rank: rank === null ? null : BigInt(rank), id: first.last_id },
+    last: { ...position, beganAtUs, ...lastOf(first) },
+    isEnd: first === undefined || first.is_end,
   };
+}
+
+/** Nothing when no row was looked at. */
+function lastOf(row: Row | undefined): Partial<Position> {
+  const { last_id: id = null, last_rank: rank = null } = row ?? {};
+  if (id === null) return {};
+  return rank === null ? { id } : { id, rank: BigInt(rank) };
 }
 
 async function queryOf(
   seams: QueueSeams,
   words: SearchWords,
-  { place, rank, id, beganAtUs }: Position,
+  { place, rank, id, beganAtUs, deadId }: Position,
   bounds: Bounds,
 ): Promise<Query<Row>> {
   const { bind } = seams;
@@ -124,7 +128,13 @@ async function queryOf(
     case "dead":
       return bind(searchDeadLetters, { ...given, before: id, beforeAtUs: rank });
     case "archive":
-      return bind(searchArchivedJobs, { ...given, before: id, movedBeforeUs: beganAtUs });
+      return bind(searchArchivedJobs, {
+        ...given,
+        before: id,
+        movedBeforeUs: beganAtUs,
+        diedBeforeUs: rank,
+        diedBeforeId: deadId,
+      });
     default:
       return place satisfies never;
   }
