@@ -61,7 +61,9 @@ export class ModelWorker {
   /** Tells the newest poll from those that a claim made needless. */
   #poll = 0;
   isAlive = true;
-  handlerMs = 0;
+  #handlerMs = 0;
+  /** When each job began whose handler runs. */
+  readonly #handledSinceMs = new Map<number, number>();
   nodeMs = 0;
 
   constructor(parts: WorkerParts) {
@@ -93,8 +95,17 @@ export class ModelWorker {
     else this.#claim(1);
   }
 
+  /** For how long its handlers have run, also those that still do. */
+  get handlerMs(): number {
+    let sum = this.#handlerMs;
+    for (const sinceMs of this.#handledSinceMs.values()) sum += this.#parts.timeline.nowMs - sinceMs;
+    return sum;
+  }
+
   /** It is gone: what it holds, by line. */
   crash(): readonly (readonly [line: number, jobs: readonly number[]])[] {
+    this.#handlerMs = this.handlerMs;
+    this.#handledSinceMs.clear();
     this.isAlive = false;
     this.#hold();
     return [...this.#lines].map(([line, jobs]) => {
@@ -220,9 +231,11 @@ export class ModelWorker {
     const job = this.#lines.get(line)?.first;
     if (job === undefined || !this.isAlive) return;
     const tookMs = this.#parts.started(job);
+    this.#handledSinceMs.set(job, timeline.nowMs);
     timeline.at(timeline.nowMs + tookMs, () => {
       if (!this.isAlive) return;
-      this.handlerMs += tookMs;
+      this.#handledSinceMs.delete(job);
+      this.#handlerMs += tookMs;
       this.#running--;
       (this.#hotLines.has(line) ? this.#hotLane : this.#lane).add(job);
       this.#pump();

@@ -153,6 +153,15 @@ describe("a prediction", () => {
     expect(slices[6]!.p50Ms).toBeGreaterThan(slices[2]!.p50Ms);
   });
 
+  test("counts handlers as busy that still run at the end, or ran when their worker crashed", () => {
+    const long = { jobsPerSecond: 5, handlerP50Ms: 90_000, handlerP99Ms: 90_000, order: "none" as const };
+    const settings = { workers: 2, concurrency: 4 };
+    expect(predict({}, long, settings, { seconds: 60 }).busy.handlers).toBeGreaterThan(0.9);
+    const { busy } = predict({}, long, settings, { seconds: 60, crashAtSeconds: 30 });
+    expect(busy.handlers).toBeGreaterThan(0.6);
+    expect(busy.handlers).toBeLessThan(0.8);
+  });
+
   test("runs the jobs of one key one after the other", () => {
     const hot = { ...small, jobsPerSecond: 60, hottestKeyShare: 1, keys: 1 };
     const { busy, waiting } = predict({}, hot, { workers: 4, concurrency: 16 }, { seconds: 20 });
