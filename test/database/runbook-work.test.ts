@@ -57,6 +57,23 @@ test("oldest-due: with order none an old row of a low priority is found behind u
   expect(fields(rows, "id")).toEqual([[others.at(-1)], [first]]);
 });
 
+test.each([
+  [250, [], true],
+  [251, [[null, false]], false],
+] as const)(
+  "oldest-due: with order none %d rows in process are not said to be all when more may wait behind them",
+  async (count, answer, isAll) => {
+    const world = await setup();
+    await world.queue("jobs", { order: "none", buckets: 1 });
+    const held = { key: "k", status: "processing", claimedBy: "w1", claimedS: -5, leaseEndS: 60 } as const;
+    const rows = Array.from({ length: count }, () => ({ ...held, dueS: -900 }));
+    await prepareRows(world, rows, "jobs");
+    expect(fields(await ask(world, "oldest-due", { queue: "jobs" }), "id", "is_all")).toEqual(answer);
+    await prepareRows(world, [{ key: "k", dueS: -800, priority: 5 }], "jobs", count);
+    expect(fields(await ask(world, "oldest-due", { queue: "jobs" }), "is_all")).toEqual([[isAll]]);
+  },
+);
+
 const heldRows: readonly PreparedRow[] = [
   { key: "a", status: "processing", claimedBy: "w1", claimedS: -300, leaseEndS: 50 },
   { key: "a", status: "processing", claimedBy: "w1", claimedS: -300, leaseEndS: 40 },

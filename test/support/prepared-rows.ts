@@ -18,11 +18,12 @@ export interface PreparedRow {
   readonly error?: string;
 }
 
-/** Writes rows in this order, whatever the library would allow, and answers with their ids. */
+/** Writes rows in this order, whatever the library would allow, and answers with their ids, which are numbered from `from` on. */
 export async function prepareRows(
   world: World,
   rows: readonly PreparedRow[],
   queue = "inbox",
+  from = 0,
 ): Promise<readonly string[]> {
   const made = await world.sql<{ id: string }>(
     `insert into leasehold.${queue} (id, seq, kind, payload, partition_key, max_attempts, status, available_at, created_at, claimed_by, claimed_at, lease_expires_at,
@@ -34,7 +35,7 @@ export async function prepareRows(
      from json_to_recordset($1) r(key text, kind text, status text, "dueS" float8, "createdS" float8, "claimedBy" text, "claimedS" float8, "leaseEndS" float8,
        "finishedS" float8, attempts int, crashes int, priority int, error text, n bigint)
      order by r.n returning id`,
-    [JSON.stringify(rows.map((row, n) => ({ ...row, n })))],
+    [JSON.stringify(rows.map((row, n) => ({ ...row, n: from + n })))],
   );
   return made.map((row) => row.id);
 }
