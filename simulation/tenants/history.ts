@@ -23,7 +23,7 @@ export interface TenantHistory {
 export type TenantChecker = (history: TenantHistory) => readonly Violation[];
 
 /** What is done to a process and takes nothing from it: it can do all that is asked of it. */
-const harmless: ReadonlySet<string> = new Set(["evicted", "draining", "flaps"]);
+const harmless: ReadonlySet<string> = new Set(["evicted", "draining", "flaps", "clock set"]);
 
 export function isHarmless({ what, state }: EntryOf<"fault">): boolean {
   return harmless.has(what) && state !== "gone";

@@ -109,8 +109,14 @@ export class TenantNemesis {
   #rarely(): void {
     const dice = this.#dice;
     if (dice.chance(0.4)) this.#world.restartServer(dice.between(20, 10_000));
-    else if (this.#fleet.members.length > 0)
-      dice.pick(this.#fleet.members).clock.offsetMs = dice.between(-600_000, 600_000);
+    else if (this.#fleet.members.length > 0) this.#setClock(dice.pick(this.#fleet.members));
+  }
+
+  /** A time of day that is set ahead ends its tenants, so the history has to tell of it. */
+  #setClock({ process, clock }: TenantMember): void {
+    this.#world.hit(process.name, "clock set");
+    clock.offsetMs = this.#dice.between(-600_000, 600_000);
+    this.#world.healed(process.name, "clock set");
   }
 
   #add(): void {
