@@ -29,6 +29,8 @@ const config: ViteUserConfig = defineConfig({
         test: {
           ...common,
           name: "queue",
+          // These wait for the database more than they compute.
+          maxWorkers: 3,
           include: ["test/**/*.test.ts"],
           exclude: [...exclude, "test/worker/**", ...others.map((name) => `test/${name}/**`)],
           sequence: { groupOrder: 0 },
