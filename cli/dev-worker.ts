@@ -40,6 +40,15 @@ export function isOfDev(environment: NodeJS.ProcessEnv): boolean {
   return environment[pipeVariable] !== undefined;
 }
 
+/** In the worker: when it ends without having been told to, says that Node's watcher starts it again after a change. A worker that changed is told to end before that. */
+export function sayEndToDev(environment: NodeJS.ProcessEnv, note: (line: string) => void): void {
+  if (!isOfDev(environment)) return;
+  const tell = (): void =>
+    note("The worker has ended; the database goes on. Change the file, and leasehold dev starts it again.");
+  process.once("exit", tell);
+  for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => process.off("exit", tell));
+}
+
 /**
  * In the worker: when `leasehold dev` is killed, its end of the pipe closes. Then Node's watcher, our parent, is told to stop, and it stops us. Once the watcher has died, our parent is PID 1
  * or another process that adopts orphans, which must not be told anything; then this process stops by itself.

@@ -1,5 +1,5 @@
 import { type CommandSpec, defineCommand } from "../command.js";
-import { endWithDev, isOfDev } from "../dev-worker.js";
+import { endWithDev, isOfDev, sayEndToDev } from "../dev-worker.js";
 import { wholeNumber } from "../option-values.js";
 import { untilStopped } from "../running-workers.js";
 import { watchEnds } from "../worker-end.js";
@@ -31,6 +31,7 @@ export const command: CommandSpec = defineCommand<{ concurrency?: number; id?: s
         context.note("The worker did not start. Change the file, and leasehold dev starts it again.");
       throw error;
     });
+    sayEndToDev(context.environment, context.note);
     const checkEnds = watchEnds(lh);
     await untilStopped(context, workers);
     checkEnds();

@@ -4,6 +4,7 @@ import { removeAbandonedFolders } from "./abandoned-folders.js";
 import { type ExitGuard, guardExit } from "./exit-guard.js";
 import { initialise } from "./initialise.js";
 import { launch } from "./launch.js";
+import { findLiveServer } from "./live-server.js";
 import { type Binaries, locateBinaries } from "./locate-binaries.js";
 import { joinedServer, OwnServer, type PostgresServer, removeFolder } from "./postgres-server.js";
 import { preparePrograms } from "./programs.js";
@@ -53,6 +54,13 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
     guard.dismiss();
     throw error;
   }
+}
+
+/** The server that runs on a kept folder now, started by this process or another; undefined when none does. Starts nothing. */
+export async function findPostgres(dataDirectory: string): Promise<PostgresServer | undefined> {
+  const folder = await keptFolder(dataDirectory, () => undefined);
+  const server = await findLiveServer(folder.dataPath);
+  return server && joinedServer(server, folder);
 }
 
 interface StartPlan {
