@@ -9,6 +9,8 @@ export interface NamedText {
 
 /** A file of sql/runbook: what its header says, its SQL for psql, and the same as one statement with numbered parameters. */
 export interface ParsedRunbookQuery {
+  /** Without its folder. */
+  readonly file: string;
   readonly name: string;
   readonly title: string;
   readonly when: string;
@@ -57,6 +59,7 @@ function parseFile(file: TextFile): ParsedRunbookQuery {
     return { ...parameter, example };
   });
   return {
+    file: file.path.slice(file.path.lastIndexOf("/") + 1),
     name: slug.replaceAll("_", "-"),
     title: single("title"),
     when: single("when"),

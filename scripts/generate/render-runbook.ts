@@ -36,12 +36,27 @@ export function renderRunbookPage(page: string, queries: readonly ParsedRunbookQ
   return `${page.slice(0, end)}${MARK}\n\n${queries.map(renderSection).join("\n")}`;
 }
 
+/** How to run it, by name and in psql. A value stands in the text that psql gets, so the command line writes it there. */
+function commands({ name, file, parameters, sql }: ParsedRunbookQuery): readonly string[] {
+  const queue = /\binbox/.test(sql) ? " --queue inbox" : "";
+  const values = parameters.map(({ name: value, example }) => ` --set ${value}=${example}`).join("");
+  const run = `leasehold runbook ${name}${queue}${values}`;
+  const psql = 'psql "$DATABASE_URL"';
+  return parameters.length === 0
+    ? [run, `${psql} -f node_modules/leasehold/sql/runbook/${file}`]
+    : [run, `${run} --sql | ${psql}`];
+}
+
 function renderSection(query: ParsedRunbookQuery): string {
   const parameters = query.parameters.map(({ name, meaning }) => `- \`${name}\` (you give it): ${meaning}`);
   return [
     `### ${query.name}`,
     "",
     `**${query.title}.** ${query.when}`,
+    "",
+    "```sh",
+    ...commands(query),
+    "```",
     "",
     "```sql",
     query.sql,

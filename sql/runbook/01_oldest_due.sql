@@ -15,7 +15,7 @@
 -- column looked: how many keys (order "none": priorities, of all buckets together) were looked at
 -- column is_all: false when there is more than was looked at, so an older job may exist
 -- next: head_status is empty and due_s grows: nobody claims, or too slowly. Run who-holds-what and see whether the workers are busy. head_status is processing: who-holds-what shows
---   since when. It is pending or dead_letter: blocked-keys. Status scheduled and long overdue: no worker claims from this bucket, see `lh.ring(queue)`.
+--   since when. It is pending or dead_letter: blocked-keys. Status scheduled and long overdue: no worker claims from this bucket, see `leasehold ring inbox` (`lh.ring(queue)`).
 -- index: inbox_line, one probe for each key (order "none": for each bucket and priority), and inbox_scheduled, one for each bucket. Locks nothing.
 with recursive queue as materialized (
   select q."order", q.buckets, 100000 / q.buckets as keys_max from leasehold.queues q where q.name = 'inbox'

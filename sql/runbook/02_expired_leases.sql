@@ -17,8 +17,8 @@
 -- column last_error: what the attempt before said, its first 200 characters
 -- column looked: how many keys (order "none": rows) were looked at
 -- column is_all: false when there are more than were looked at, so that a row may be missing
--- next: More than a minute late: nobody claims from that bucket. Is the queue paused, and who owns the bucket (`lh.ring(queue)`)? A worker that is alive and late does not renew: its process
---   is frozen or its connection is gone. Evict it (`lh.evict(id)`); what it still tries to settle changes nothing.
+-- next: More than a minute late: nobody claims from that bucket. Is the queue paused, and who owns the bucket (`leasehold ring inbox`, or `lh.ring(queue)`)? A worker that is alive and late does not renew: its process
+--   is frozen or its connection is gone. Evict it (`leasehold workers evict ID`, or `lh.evict(id)`); what it still tries to settle changes nothing.
 -- index: inbox_line, one probe for each key (order "none": the front of each bucket), then inbox_pkey for the rows found. Locks nothing.
 with recursive queue as materialized (
   select q."order", q.buckets, 100000 / q.buckets as keys_max from leasehold.queues q where q.name = 'inbox'

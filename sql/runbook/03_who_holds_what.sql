@@ -14,7 +14,7 @@
 -- column looked: how many keys (order "none": rows) were looked at
 -- column is_all: false when there are more than were looked at, so that a row may be missing
 -- next: oldest_claim_s far above the time of a handler: a handler hangs; held-by shows its rows. Rows of a dead worker go to others with the next claim of their buckets: look again. A worker
---   that is alive and holds nothing while work is due: is_failing, or its handlers lack the kind (`lh.workers()`).
+--   that is alive and holds nothing while work is due: is_failing, or its handlers lack the kind (`leasehold workers --json`, or `lh.workers()`).
 -- index: inbox_line, one probe for each key (order "none": the front of each bucket), then inbox_pkey for the rows found. Locks nothing.
 with recursive queue as materialized (
   select q."order", q.buckets, 100000 / q.buckets as keys_max from leasehold.queues q where q.name = 'inbox'

@@ -12,7 +12,7 @@
 -- column sample_id: one of the jobs
 -- column looked: how many dead letters were counted, of all groups
 -- column is_all: false when there are more than were counted, so that groups are larger than shown
--- next: `queue.why(sample_id)` says what happened to one. One key with many: its data is bad, or it comes after something that failed; repair, then `queue.retry({ partitionKey })` in order. Many
+-- next: `leasehold jobs why inbox ID` (`queue.why(id)`) with sample_id says what happened to one. One key with many: its data is bad, or it comes after something that failed; repair, then `leasehold jobs redrive inbox --key KEY` (`queue.retry({ partitionKey })`), in order. Many
 --   keys with one each: look by kind instead (dead-by-kind).
 -- index: inbox_finished backwards, then inbox_pkey; parked ones by inbox_line, one probe for each key. Locks nothing.
 with recursive queue as materialized (

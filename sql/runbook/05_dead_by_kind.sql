@@ -13,8 +13,9 @@
 -- column sample_id: one of the jobs
 -- column looked: how many dead letters were counted, of all groups
 -- column is_all: false when there are more than were counted, so that groups are larger than shown
--- next: last_at is minutes ago and the group grows: stop the cause first (`queue.pause()` while you repair). Then `queue.retry({ kind })`, in order and in batches, or `queue.discard({ kind, reason })`.
---   crashes above 0: the job may take its worker with it; try one with `queue.retry({ ids: [sample_id] })` before all.
+-- next: last_at is minutes ago and the group grows: stop the cause first (`leasehold queues pause inbox`, or `queue.pause()`, while you repair). Then `leasehold jobs redrive inbox --kind KIND`
+--   (`queue.retry({ kind })`), in order and in batches, or `leasehold jobs discard inbox --kind KIND` (`queue.discard({ status: "dead_letter", kind })`; without the status that call takes jobs that wait too).
+--   crashes above 0: the job may take its worker with it; try one with `leasehold jobs redrive inbox ID` (`queue.retry({ ids: [sample_id] })`) before all.
 -- index: inbox_finished backwards, then inbox_pkey; parked ones by inbox_line, one probe for each key. Locks nothing.
 with recursive queue as materialized (
   select q.on_dead_letter, q.buckets, 100000 / q.buckets as keys_max from leasehold.queues q where q.name = 'inbox'

@@ -15,8 +15,8 @@
 -- column last_error: what its last attempt said, its first 200 characters
 -- column looked: how many keys were looked at
 -- column is_all: false when there are more keys than were looked at, so that a blocked one may be missing
--- next: parked: repair the cause, then `queue.retry({ ids: [head_id] })`, or `queue.discard({ ids: [head_id] })` to let the key go on without it. backoff: it runs again by itself;
---   `queue.retry({ ids: [head_id] })` makes it due now. The same error in many keys: something downstream is out, see dead-by-kind. lease expired: see expired-leases.
+-- next: parked: repair the cause, then `leasehold jobs redrive inbox ID` with head_id (`queue.retry({ ids: [head_id] })`), or `leasehold jobs discard inbox ID` (`queue.discard({ ids: [head_id] })`) to let the key go on without it. backoff: it runs again by itself;
+--   the same redrive makes it due now. The same error in many keys: something downstream is out, see dead-by-kind. lease expired: see expired-leases.
 -- index: inbox_line: one probe for each key, then at most 1 001 rows of each of 200 lines. Locks nothing.
 with recursive queue as materialized (
   select q."order", q.buckets, 100000 / q.buckets as keys_max from leasehold.queues q where q.name = 'inbox'

@@ -11,7 +11,7 @@
 -- column last_start_at: when a process last started
 -- column last_lost_at: when a loss was last noticed
 -- column latest_worker: the id that started last
--- next: `lh.history()` has each join and loss in order. Lives of seconds and a high lost: the process crashes. Read its log, its exit code and its memory limit. Then look for a poison job: dead-by-kind with crashes above 0; lower `maxCrashes` of that
+-- next: `leasehold history --kind worker:joined --kind worker:dead` (`lh.history()`) has each join and loss in order. Lives of seconds and a high lost: the process crashes. Read its log, its exit code and its memory limit. Then look for a poison job: dead-by-kind with crashes above 0; lower `maxCrashes` of that
 --   kind to stop it sooner. Lives just above the TTL: the process is too busy to send heartbeats.
 -- index: none; leasehold.workers has one row for each worker of the last day.
 select coalesce(g.hostname, '(none)') as hostname, g.ended, g.lost, g.alive, g.worker_ids, g.shortest_life_s, g.last_start_at, g.last_lost_at, g.latest_worker

@@ -12,7 +12,7 @@
 -- column held_by: who holds the first row of that key (order "none": of the bucket) now; the owner, while it works
 -- column share: which part of the table was read
 -- next: largest_key_percent is high: one key is hot, see hot-keys. It is low and times_average high: too few buckets for so many keys, or very uneven keys; the number of buckets is fixed when a queue is
---   created, so make a new one with more. `lh.ring(queue)` names the owner of each bucket.
+--   created, so make a new one with more. `leasehold ring inbox` (`lh.ring(queue)`) shows the owner of each bucket.
 -- index: none; a sample of pages bounds it (tablesample system). Then inbox_line, one probe for each bucket shown. Locks nothing.
 with pages as materialized (
   select least(1, 33554432.0 / greatest(1, pg_relation_size('leasehold.inbox'))) as share

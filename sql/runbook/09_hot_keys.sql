@@ -12,7 +12,7 @@
 -- column oldest_s: seconds since its first row was created
 -- column share: which part of the table was read
 -- next: Split the key where order over all of it is not needed: `shardKey(key, orderId)` makes one of `tenant:123#shard-0` to `#shard-7`. Make the handler faster, because nothing else makes one key faster. Rows that
---   can be dropped: `queue.discard({ partitionKey, reason })`.
+--   can be dropped: `leasehold jobs discard inbox --status pending --key KEY` (`queue.discard({ status: "pending", partitionKey })`; without the status that call takes scheduled ones and dead letters too).
 -- index: none; a sample of pages bounds it (tablesample system). Then inbox_line for the keys shown, at most 10 000 rows each. Locks nothing.
 with pages as materialized (
   select least(1, 33554432.0 / greatest(1, pg_relation_size('leasehold.inbox'))) as share

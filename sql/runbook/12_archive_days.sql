@@ -6,7 +6,7 @@
 -- column total_bytes: size with indexes and TOAST
 -- column percent: of the whole archive
 -- column drops_at: when housekeeping may drop the day; empty for the rest, which is deleted row by row
--- next: `queue.change({ retentionMs })` sets how long days are kept; the next housekeeping applies it. A drops_at that is over for more than a minute: no housekeeping runs (`lh.housekeep()`), or a long query
+-- next: `leasehold queues change inbox --retention 14d` (`queue.change({ retentionMs })`) sets how long days are kept; the next housekeeping applies it. A drops_at that is over for more than a minute: no housekeeping runs (`lh.housekeep()`), or a long query
 --   reads the archive. A rest with rows: no housekeeping ran for a week. Rows of far more than 2 kB: payloads are large; store a reference instead.
 -- index: none; reads sizes and statistics of the partitions, never their rows.
 select coalesce(d.day::text, 'rest') as day, d.rows_estimated, d.total_bytes, round(100.0 * d.total_bytes / nullif(sum(d.total_bytes) over (), 0), 1)::float8 as percent,

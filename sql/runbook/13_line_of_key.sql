@@ -14,8 +14,8 @@
 -- column lease_end_s: seconds until its lease ends; below 0 when it has
 -- column age_s: seconds since it was created
 -- column last_error: what its last attempt said, its first 200 characters
--- next: Place 1 is pending with available_at ahead: it waits for its backoff; `queue.retry({ ids: [id] })` makes it due now. It is dead_letter: retry or discard it, and the key goes on. It is processing: held-by
---   for its worker. It is pending and due: nobody claims from its bucket, or the queue is paused; `queue.why(id)` says which.
+-- next: Place 1 is pending with available_at ahead: it waits for its backoff; `leasehold jobs redrive inbox ID` (`queue.retry({ ids: [id] })`) makes it due now. It is dead_letter: redrive it, or `leasehold jobs discard inbox ID`, and the key goes on. It is processing: held-by
+--   for its worker. It is pending and due: nobody claims from its bucket, or the queue is paused; `leasehold jobs why inbox ID` (`queue.why(id)`) says which.
 -- index: inbox_line for the line (order "none": inbox_pkey backwards), inbox_scheduled for the bucket. Locks nothing.
 \set key 'order:9182'
 with queue as materialized (

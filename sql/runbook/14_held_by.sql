@@ -14,7 +14,7 @@
 -- column lease_generation: the fence token of the claim
 -- column looked: how many keys (order "none": rows) were looked at
 -- column is_all: false when there are more than were looked at, so that a row may be missing
--- next: The same kind on top each time: its handler hangs or waits for something; give it a timeout (`handlerTimeoutMs`). To move the work now, evict the worker (`lh.evict(id)`): others take its rows
+-- next: The same kind on top each time: its handler hangs or waits for something; give it a timeout (`handlerTimeoutMs`). To move the work now, evict the worker (`leasehold workers evict ID`, or `lh.evict(id)`): others take its rows
 --   over, and what it still tries to settle changes nothing.
 -- index: inbox_line, one probe for each key (order "none": the front of each bucket), then inbox_pkey for the rows found. Locks nothing.
 \set worker 'host-4821'
