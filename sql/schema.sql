@@ -867,7 +867,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_detail jsonb, p_now timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -897,11 +897,19 @@ begin
     g.idempotency_key, coalesce(p_reason, g.last_error), g.headers, g.errors, g.payload
   from gone g join leasehold.queues q on q.name = 'inbox' and q.retention > interval '0';
   if cardinality(v_held) > 0 then
-    perform leasehold.note_history('jobs:discarded', 'inbox', null, cardinality(v_held), jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), v_now);
+    perform leasehold.note_history('jobs:discarded', 'inbox', null, cardinality(v_held), p_detail, v_now);
   end if;
   perform leasehold.wake_workers('inbox', v_freed);
   return cardinality(v_held);
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS integer
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select leasehold.inbox_discard(p_ids, p_statuses, p_reason, p_receipt, jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), p_now)
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.inbox_enqueue(p_request text)
@@ -1324,7 +1332,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_detail jsonb, p_now timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1359,10 +1367,18 @@ begin
     attempts = case when j.status = 'dead_letter' then 0 else j.attempts end,
     crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
   where j.id = any(v_held);
-  if cardinality(v_held) > 0 then perform leasehold.note_history('jobs:redriven', 'inbox', null, cardinality(v_held), null, v_now); end if;
+  if cardinality(v_held) > 0 then perform leasehold.note_history('jobs:redriven', 'inbox', null, cardinality(v_held), p_detail, v_now); end if;
   perform leasehold.wake_workers('inbox', array(select distinct j.partition_bucket from leasehold.inbox j where j.id = any(v_held)));
   return cardinality(v_held);
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_now timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS integer
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select leasehold.inbox_redrive(p_ids, p_statuses, p_receipt, null, p_now)
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.inbox_remember(p_buckets integer[], p_keys text[], p_full_to bigint[])

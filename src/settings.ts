@@ -218,6 +218,7 @@ export const defaults = {
   fenceRetentionMs: 2_592_000_000,
   historyWaitingMax: 1_000,
   historyIdsMax: 20,
+  historyTextMax: 500,
   historyLimitMax: 10_000,
   samplesKeepMs: 604_800_000,
   sampleBytesMax: 33_554_432,

@@ -48,6 +48,7 @@ begin
   grant insert on leasehold.inbox_archive to leasehold_operator;
   grant usage on sequence leasehold.inbox_seq to leasehold_operator;
   grant execute on function leasehold.inbox_redrive(uuid[], text[], uuid, timestamptz), leasehold.inbox_discard(uuid[], text[], text, uuid, timestamptz),
+    leasehold.inbox_redrive(uuid[], text[], uuid, jsonb, timestamptz), leasehold.inbox_discard(uuid[], text[], text, uuid, jsonb, timestamptz),
     leasehold.inbox_receipt(uuid, timestamptz), leasehold.inbox_restore(uuid[]), leasehold.inbox_lock_slots(text[]) to leasehold_operator;
 end
 $$;

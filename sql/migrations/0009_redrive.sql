@@ -21,8 +21,8 @@ drop function if exists leasehold.inbox_discard(uuid[], text, uuid, timestamptz)
 
 -- A person gives rows another round. A dead letter that left its line gets a new place at its end; several keep their relative order. A parked one is still at
 -- the front and keeps its place. A row that waits for its time gets a place at the end, one that waits for its backoff in line keeps its own; both become due now. Attempts and crashes start again from 0 for dead letters. Workers that wait
--- for these buckets are woken.
-create or replace function leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_now timestamptz default null) returns int
+-- for these buckets are woken. p_detail goes to the history: which filter the person gave.
+create or replace function leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_detail jsonb, p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
@@ -53,10 +53,16 @@ begin
     attempts = case when j.status = 'dead_letter' then 0 else j.attempts end,
     crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
   where j.id = any(v_held);
-  if cardinality(v_held) > 0 then perform leasehold.note_history('jobs:redriven', 'inbox', null, cardinality(v_held), null, v_now); end if;
+  if cardinality(v_held) > 0 then perform leasehold.note_history('jobs:redriven', 'inbox', null, cardinality(v_held), p_detail, v_now); end if;
   perform leasehold.wake_workers('inbox', array(select distinct j.partition_bucket from leasehold.inbox j where j.id = any(v_held)));
   return cardinality(v_held);
 end
+$$;
+
+-- For libraries that give no detail.
+create or replace function leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_now timestamptz default null) returns int
+language sql set search_path = pg_catalog, pg_temp as $$
+  select leasehold.inbox_redrive(p_ids, p_statuses, p_receipt, null, p_now)
 $$;
 
 -- Dead letters come back from the archive as what they were in the queue. Runs as its owner: nobody else may delete from the archive. Locks the archived rows by id.
@@ -80,7 +86,7 @@ $$;
 
 -- Takes rows out of the queue for good; they stay readable in the archive, where the queue keeps one. Rows in process are left alone: their worker holds them.
 -- Workers that wait for the buckets of rows that were in line are woken: what stood behind may run now.
-create or replace function leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_now timestamptz default null) returns int
+create or replace function leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_detail jsonb, p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
@@ -106,11 +112,17 @@ begin
     g.idempotency_key, coalesce(p_reason, g.last_error), g.headers, g.errors, g.payload
   from gone g join leasehold.queues q on q.name = 'inbox' and q.retention > interval '0';
   if cardinality(v_held) > 0 then
-    perform leasehold.note_history('jobs:discarded', 'inbox', null, cardinality(v_held), jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), v_now);
+    perform leasehold.note_history('jobs:discarded', 'inbox', null, cardinality(v_held), p_detail, v_now);
   end if;
   perform leasehold.wake_workers('inbox', v_freed);
   return cardinality(v_held);
 end
+$$;
+
+-- For libraries that give no detail.
+create or replace function leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_now timestamptz default null) returns int
+language sql set search_path = pg_catalog, pg_temp as $$
+  select leasehold.inbox_discard(p_ids, p_statuses, p_reason, p_receipt, jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), p_now)
 $$;
 
 -- Leaves the receipt of a call and answers null; or, when an earlier try of the same call has committed, the number of rows that it changed. Waits for one

@@ -7,11 +7,13 @@
 --   worker:left          it stopped in good order
 --   worker:dead          it was marked dead; detail: rule (ttl, session, stopped: it stopped and left jobs behind)
 --   worker:evicted       a person did it
+--   worker:drain_asked   a person asked it to stop in good order; its next heartbeat reads the request
 --   worker:failing, worker:recovered    its claims or settles of a queue always fail, or work again
 --   buckets:moved        the worker gained or lost buckets; detail: gained, lost, and joined and left: the workers whose coming or going moved them
 --   rows:taken_over      detail: from (who held them), rule (lease, dead, unknown_token), dead_letters
 --   lease:lost           the worker found that jobs it held belong to somebody else
---   jobs:redriven, jobs:discarded, queue:created, queue:changed, queue:paused, queue:resumed, queue:dropped    by a person
+--   jobs:redriven, jobs:discarded, queue:created, queue:changed, queue:paused, queue:resumed, queue:dropped    by a person;
+--                        detail of the first two: filter and reason as the person gave them
 --
 -- actor is the role that was logged in, application what its connection calls itself.
 

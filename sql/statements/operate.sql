@@ -163,7 +163,7 @@ order by seq, id limit :limit::int;
 -- Locks: job rows in the order of their ids, by inbox_pkey. See migration 0009.
 -- nullable: now
 -- row: changed int
-select leasehold.inbox_redrive(:ids::uuid[], :statuses::text[], :receipt::uuid, :now::timestamptz) as changed;
+select leasehold.inbox_redrive(:ids::uuid[], :statuses::text[], :receipt::uuid, :detail::jsonb, :now::timestamptz) as changed;
 
 -- name: pick_for_discard
 -- Locks nothing: all the ids that a filter means, as many as given, by inbox_pkey or in one reading of the table. One statement and one snapshot, so that nothing that commits later is among them,
@@ -182,7 +182,7 @@ select string_agg(p.id::text, '' order by p.id) as ids from (
 -- Locks: job rows in the order of their ids, by inbox_pkey. See migration 0009.
 -- nullable: now, reason
 -- row: changed int
-select leasehold.inbox_discard(:ids::uuid[], :statuses::text[], :reason::text, :receipt::uuid, :now::timestamptz) as changed;
+select leasehold.inbox_discard(:ids::uuid[], :statuses::text[], :reason::text, :receipt::uuid, :detail::jsonb, :now::timestamptz) as changed;
 
 -- name: limit_support_query
 -- Locks nothing. For the transaction that it is in: nothing may be written, and nothing is compiled. A support query has a branch for each order of a queue; the one that

@@ -1851,8 +1851,8 @@ drop function if exists leasehold.inbox_discard(uuid[], text, uuid, timestamptz)
 
 -- A person gives rows another round. A dead letter that left its line gets a new place at its end; several keep their relative order. A parked one is still at
 -- the front and keeps its place. A row that waits for its time gets a place at the end, one that waits for its backoff in line keeps its own; both become due now. Attempts and crashes start again from 0 for dead letters. Workers that wait
--- for these buckets are woken.
-create or replace function leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_now timestamptz default null) returns int
+-- for these buckets are woken. p_detail goes to the history: which filter the person gave.
+create or replace function leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_detail jsonb, p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
@@ -1883,10 +1883,16 @@ begin
     attempts = case when j.status = 'dead_letter' then 0 else j.attempts end,
     crashes = case when j.status = 'dead_letter' then 0 else j.crashes end
   where j.id = any(v_held);
-  if cardinality(v_held) > 0 then perform leasehold.note_history('jobs:redriven', 'inbox', null, cardinality(v_held), null, v_now); end if;
+  if cardinality(v_held) > 0 then perform leasehold.note_history('jobs:redriven', 'inbox', null, cardinality(v_held), p_detail, v_now); end if;
   perform leasehold.wake_workers('inbox', array(select distinct j.partition_bucket from leasehold.inbox j where j.id = any(v_held)));
   return cardinality(v_held);
 end
+$$;
+
+-- For libraries that give no detail.
+create or replace function leasehold.inbox_redrive(p_ids uuid[], p_statuses text[], p_receipt uuid, p_now timestamptz default null) returns int
+language sql set search_path = pg_catalog, pg_temp as $$
+  select leasehold.inbox_redrive(p_ids, p_statuses, p_receipt, null, p_now)
 $$;
 
 -- Dead letters come back from the archive as what they were in the queue. Runs as its owner: nobody else may delete from the archive. Locks the archived rows by id.
@@ -1910,7 +1916,7 @@ $$;
 
 -- Takes rows out of the queue for good; they stay readable in the archive, where the queue keeps one. Rows in process are left alone: their worker holds them.
 -- Workers that wait for the buckets of rows that were in line are woken: what stood behind may run now.
-create or replace function leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_now timestamptz default null) returns int
+create or replace function leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_detail jsonb, p_now timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_now timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp());
@@ -1936,11 +1942,17 @@ begin
     g.idempotency_key, coalesce(p_reason, g.last_error), g.headers, g.errors, g.payload
   from gone g join leasehold.queues q on q.name = 'inbox' and q.retention > interval '0';
   if cardinality(v_held) > 0 then
-    perform leasehold.note_history('jobs:discarded', 'inbox', null, cardinality(v_held), jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), v_now);
+    perform leasehold.note_history('jobs:discarded', 'inbox', null, cardinality(v_held), p_detail, v_now);
   end if;
   perform leasehold.wake_workers('inbox', v_freed);
   return cardinality(v_held);
 end
+$$;
+
+-- For libraries that give no detail.
+create or replace function leasehold.inbox_discard(p_ids uuid[], p_statuses text[], p_reason text, p_receipt uuid, p_now timestamptz default null) returns int
+language sql set search_path = pg_catalog, pg_temp as $$
+  select leasehold.inbox_discard(p_ids, p_statuses, p_reason, p_receipt, jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), p_now)
 $$;
 
 -- Leaves the receipt of a call and answers null; or, when an earlier try of the same call has committed, the number of rows that it changed. Waits for one
@@ -2535,11 +2547,13 @@ $$;
 --   worker:left          it stopped in good order
 --   worker:dead          it was marked dead; detail: rule (ttl, session, stopped: it stopped and left jobs behind)
 --   worker:evicted       a person did it
+--   worker:drain_asked   a person asked it to stop in good order; its next heartbeat reads the request
 --   worker:failing, worker:recovered    its claims or settles of a queue always fail, or work again
 --   buckets:moved        the worker gained or lost buckets; detail: gained, lost, and joined and left: the workers whose coming or going moved them
 --   rows:taken_over      detail: from (who held them), rule (lease, dead, unknown_token), dead_letters
 --   lease:lost           the worker found that jobs it held belong to somebody else
---   jobs:redriven, jobs:discarded, queue:created, queue:changed, queue:paused, queue:resumed, queue:dropped    by a person
+--   jobs:redriven, jobs:discarded, queue:created, queue:changed, queue:paused, queue:resumed, queue:dropped    by a person;
+--                        detail of the first two: filter and reason as the person gave them
 --
 -- actor is the role that was logged in, application what its connection calls itself.
 
@@ -2727,6 +2741,7 @@ begin
   grant insert on leasehold.inbox_archive to leasehold_operator;
   grant usage on sequence leasehold.inbox_seq to leasehold_operator;
   grant execute on function leasehold.inbox_redrive(uuid[], text[], uuid, timestamptz), leasehold.inbox_discard(uuid[], text[], text, uuid, timestamptz),
+    leasehold.inbox_redrive(uuid[], text[], uuid, jsonb, timestamptz), leasehold.inbox_discard(uuid[], text[], text, uuid, jsonb, timestamptz),
     leasehold.inbox_receipt(uuid, timestamptz), leasehold.inbox_restore(uuid[]), leasehold.inbox_lock_slots(text[]) to leasehold_operator;
 end
 $$;

@@ -1151,12 +1151,12 @@ order by seq, id limit $11::int`,
 
 /** sql/statements/operate.sql */
 export const redriveJobs: Statement<
-  { readonly ids: readonly string[]; readonly statuses: readonly string[]; readonly receipt: string; readonly now: Date | null },
+  { readonly ids: readonly string[]; readonly statuses: readonly string[]; readonly receipt: string; readonly detail: string; readonly now: Date | null },
   { readonly changed: number }
 > = {
   name: "redrive_jobs",
-  text: `select leasehold.inbox_redrive($1::uuid[], $2::text[], $3::uuid, $4::timestamptz) as changed`,
-  parameters: ["ids", "statuses", "receipt", "now"],
+  text: `select leasehold.inbox_redrive($1::uuid[], $2::text[], $3::uuid, $4::jsonb, $5::timestamptz) as changed`,
+  parameters: ["ids", "statuses", "receipt", "detail", "now"],
 };
 
 /** sql/statements/operate.sql */
@@ -1176,12 +1176,12 @@ export const pickForDiscard: Statement<
 
 /** sql/statements/operate.sql */
 export const discardJobs: Statement<
-  { readonly ids: readonly string[]; readonly statuses: readonly string[]; readonly reason: string | null; readonly receipt: string; readonly now: Date | null },
+  { readonly ids: readonly string[]; readonly statuses: readonly string[]; readonly reason: string | null; readonly receipt: string; readonly detail: string; readonly now: Date | null },
   { readonly changed: number }
 > = {
   name: "discard_jobs",
-  text: `select leasehold.inbox_discard($1::uuid[], $2::text[], $3::text, $4::uuid, $5::timestamptz) as changed`,
-  parameters: ["ids", "statuses", "reason", "receipt", "now"],
+  text: `select leasehold.inbox_discard($1::uuid[], $2::text[], $3::text, $4::uuid, $5::jsonb, $6::timestamptz) as changed`,
+  parameters: ["ids", "statuses", "reason", "receipt", "detail", "now"],
 };
 
 /** sql/statements/operate.sql */

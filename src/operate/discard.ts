@@ -6,6 +6,7 @@ import type { QueueSeams } from "../work/queue-seams.js";
 import { changeable, inBatches, narrowed, type Progress } from "./batches.js";
 import type { DiscardFilter, JobFilter } from "./job-filter.js";
 import { readWhole } from "./read-whole.js";
+import { recordedFilter } from "./recorded-filter.js";
 
 /**
  * Takes jobs out of the queue for good; they stay readable in the archive. Rows in process are left alone. The set is read once, at the start: what is enqueued
@@ -29,8 +30,9 @@ export async function discard(
   });
   const [set] = await readWhole(picked, (query) => seams.database.run(query), advice);
   const pick = inPages(set?.ids ?? "");
+  const detail = recordedFilter(filter);
   const change = (ids: readonly string[], receipt: string) =>
-    seams.bind(discardJobs, { ids, statuses, reason, receipt, now: seams.clock.databaseNow() });
+    seams.bind(discardJobs, { ids, statuses, reason, receipt, detail, now: seams.clock.databaseNow() });
   return await inBatches(seams, { limit: filter.limit, pick, change, progress });
 }
 

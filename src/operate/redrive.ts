@@ -3,6 +3,7 @@ import type { QueueSeams } from "../work/queue-seams.js";
 import { inBatches, narrowed, type Progress } from "./batches.js";
 import type { JobFilter } from "./job-filter.js";
 import { readWhole } from "./read-whole.js";
+import { recordedFilter } from "./recorded-filter.js";
 
 const firstId = "00000000-0000-0000-0000-000000000000";
 const advice =
@@ -38,7 +39,8 @@ export async function retry(seams: QueueSeams, filter: JobFilter, progress?: Pro
     if (last !== undefined) after = { seq: BigInt(last.seq), id: last.id };
     return page.map((row) => row.id);
   };
+  const detail = recordedFilter(filter);
   const change = (ids: readonly string[], receipt: string) =>
-    seams.bind(redriveJobs, { ids, statuses, receipt, now: seams.clock.databaseNow() });
+    seams.bind(redriveJobs, { ids, statuses, receipt, detail, now: seams.clock.databaseNow() });
   return await inBatches(seams, { limit: filter.limit, pick, change, progress });
 }

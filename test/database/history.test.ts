@@ -78,8 +78,13 @@ test("redriven and discarded jobs are in the history with their number, and rows
   expect(
     entries.map(({ kind, count, workerId, detail }) => ({ kind, count, workerId, detail })).reverse(),
   ).toEqual([
-    { kind: "jobs:redriven", count: 1, workerId: null, detail: {} },
-    { kind: "jobs:discarded", count: 1, workerId: null, detail: { reason: "test data" } },
+    { kind: "jobs:redriven", count: 1, workerId: null, detail: { filter: { limit: 1 } } },
+    {
+      kind: "jobs:discarded",
+      count: 1,
+      workerId: null,
+      detail: { reason: "test data", filter: { status: "dead_letter" } },
+    },
     {
       kind: "rows:taken_over",
       count: 1,

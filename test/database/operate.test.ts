@@ -253,8 +253,8 @@ test("a job that is claimed between the pick and the change is neither discarded
   const bind = binder({ schema: world.schema, queue: "inbox" });
   const statuses = ["scheduled", "pending", "processing", "dead_letter"];
   const changes = [
-    bind(discardJobs, { ids: [id], statuses, reason: null, receipt: randomUUID(), now: null }),
-    bind(redriveJobs, { ids: [id], statuses, receipt: randomUUID(), now: null }),
+    bind(discardJobs, { ids: [id], statuses, reason: null, receipt: randomUUID(), detail: "{}", now: null }),
+    bind(redriveJobs, { ids: [id], statuses, receipt: randomUUID(), detail: "{}", now: null }),
   ];
   for (const { text, values } of changes)
     expect(await world.sql(text, [...values])).toEqual([{ changed: 0 }]);

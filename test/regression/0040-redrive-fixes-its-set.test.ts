@@ -82,12 +82,19 @@ test("a batch that is sent again changes nothing and answers with the number of 
   const receipt = randomUUID();
   const statuses = ["dead_letter"];
   const bind = binder({ schema: world.schema, queue: "inbox" });
-  const redrive = bind(redriveJobs, { ids, statuses, receipt, now: null });
+  const redrive = bind(redriveJobs, { ids, statuses, receipt, detail: "{}", now: null });
   expect(await world.sql(redrive.text, [...redrive.values])).toEqual([{ changed: 10 }]);
   await world.sql("update leasehold.inbox set status = 'dead_letter', finished_at = now()");
   expect(await world.sql(redrive.text, [...redrive.values])).toEqual([{ changed: 10 }]);
   expect(await countOf(world, "dead_letter")).toBe(jobs);
-  const discard = bind(discardJobs, { ids, statuses, reason: null, receipt: randomUUID(), now: null });
+  const discard = bind(discardJobs, {
+    ids,
+    statuses,
+    reason: null,
+    receipt: randomUUID(),
+    detail: "{}",
+    now: null,
+  });
   for (let send = 0; send < 2; send++)
     expect(await world.sql(discard.text, [...discard.values])).toEqual([{ changed: 10 }]);
 });
