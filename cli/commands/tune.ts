@@ -1,4 +1,4 @@
-import type { Recommendation, TuningRow } from "../../src/tuning.js";
+import type { Prediction, Recommendation, TuningRow } from "../../src/tuning.js";
 import { type CommandSpec, defineCommand } from "../command.js";
 import { count, counted, span } from "../figures.js";
 import { durationMs, wholeNumber } from "../option-values.js";
@@ -60,20 +60,33 @@ export const command: CommandSpec = defineCommand<TuneOptions>({
       data: prediction === null ? recommendation : { ...recommendation, prediction },
       lines: (screen) => [
         ...recommendationLines(screen, recommendation, options.explain === true),
-        ...(prediction === null ? [] : ["", ...chart(prediction, Math.min(screen.width, 80)).split("\n")]),
+        ...(prediction === null
+          ? []
+          : [
+              "",
+              ...chart(prediction, Math.min(screen.width, 80)).split("\n"),
+              predictedLine(screen, prediction, recommendation.targets.latencyMs),
+            ]),
       ],
     };
   },
 });
+
+function verdictOf({ paint }: Screen, isMet: boolean): string {
+  return isMet ? paint.good("met") : paint.bad("not met");
+}
+
+function predictedLine(screen: Screen, { lag }: Prediction, targetMs: number): string {
+  const verdict = verdictOf(screen, lag.p99Ms <= targetMs);
+  return `Predicted: 99 % of the jobs start within ${span(lag.p99Ms)}. Target: ${span(targetMs)}, ${verdict}.`;
+}
 
 function recommendationLines(
   screen: Screen,
   recommendation: Recommendation,
   isExplained: boolean,
 ): readonly string[] {
-  const { rows, workersNeeded, limit, meets, failover, warnings, settings } = recommendation;
-  const verdict = (isMet: boolean): string =>
-    isMet ? screen.paint.good("met") : screen.paint.bad("not met");
+  const { rows, workersNeeded, limit, meets, targets, failover, warnings, settings } = recommendation;
   const fleet = `${counted(settings.workers, "worker")} with ${counted(settings.concurrency, "handler")} each`;
   const used = `${Math.round(100 * limit.usedAtPeak)} % used at the peak`;
   const shown = rows.filter(({ option }) => option !== null);
@@ -83,8 +96,8 @@ function recommendationLines(
       `The limit is ${limit.resource.replace("_", " ")} at ${count(limit.jobsPerSecond)} jobs/s, ${used}: ${limit.how}.`,
       screen.width,
     ),
-    `Latency target: ${verdict(meets.latency)}.`,
-    `Failover target: ${verdict(meets.failover)} (crash ${span(failover.crashMs)}, lost machine ${span(failover.lostMachineMs)}).`,
+    `Latency target, 99 % start within ${span(targets.latencyMs)}: ${verdictOf(screen, meets.latency)}.`,
+    `Failover target ${span(targets.failoverMs)}: ${verdictOf(screen, meets.failover)} (crash ${span(failover.crashMs)}, lost machine ${span(failover.lostMachineMs)}).`,
     ...(warnings.length === 0 ? [] : ["", screen.paint.warn("What does not go together:")]),
     ...warnings.flatMap(({ message }) => wrap(message, screen.width, "  ")),
     "",

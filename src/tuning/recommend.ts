@@ -20,6 +20,8 @@ export interface Recommendation {
   readonly limits: readonly Limit[];
   /** Whether the targets can be kept. */
   readonly meets: { readonly latency: boolean; readonly failover: boolean };
+  /** What was asked for, or the defaults: 99 % of the jobs start within `latencyMs`, those of a crashed worker run again within `failoverMs`. */
+  readonly targets: { readonly latencyMs: number; readonly failoverMs: number };
   readonly failover: { readonly crashMs: number; readonly lostMachineMs: number };
   /** What about the workload, the cluster or the targets does not go together. */
   readonly warnings: readonly Warning[];
@@ -54,6 +56,10 @@ export function recommend(cluster: Cluster, workload: Workload): Recommendation 
     meets: Object.freeze({
       latency: !codes.some((code) => breaksLatency.has(code)),
       failover: !codes.includes("failover_target"),
+    }),
+    targets: Object.freeze({
+      latencyMs: facts.workload.latencyTargetMs,
+      failoverMs: facts.workload.failoverTargetMs,
     }),
     failover: failoverOf(facts, settings),
     warnings,

@@ -104,6 +104,7 @@ it("tune recommends settings without a database, in text within 80 columns and a
   expect(stdout).toMatch(
     /^\d+ workers? with \d+ handlers each; [\s\S]*\nheartbeatMs +10 s [\s\S]*lag p99 in ms/,
   );
+  expect(stdout).toMatch(/^Predicted: 99 % of the jobs start within \d+ ms\. Target: 1 s, met\.$/m);
   const explained = await leasehold([...workload, "--explain"], { environment: { COLUMNS: "80" } });
   expect(explained.stdout).toContain("heartbeatMs: 10000, heartbeat interval, of connect");
   for (const line of `${stdout}${explained.stdout}`.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
