@@ -40,7 +40,8 @@ export function ringRows(
 }
 
 interface Load {
-  readonly worker: string;
+  /** Null for the buckets that no worker owns. */
+  readonly worker: string | null;
   readonly buckets: number;
   /** How many it has now, in a preview. */
   readonly had?: number;
@@ -60,7 +61,7 @@ export function ringLegend(
     had === undefined ? count(buckets) : `${count(had)} -> ${count(buckets)}`,
   );
   const figureWidth = Math.max(...figures.map(widthOf));
-  const names = loads.map(({ worker }) => plain(worker));
+  const names = loads.map(({ worker }) => (worker === null ? "no owner" : plain(worker)));
   const nameRoom = screen.width - 3 - 2 - figureWidth - 8 - 2 - barMax - 2;
   const nameWidth = Math.min(Math.max(...names.map(widthOf)), Math.max(12, nameRoom));
   return loads.map(({ worker, buckets }, index) => {
@@ -69,6 +70,7 @@ export function ringLegend(
     const bar = "█".repeat(Math.round((barMax * buckets) / most));
     const figure = (figures[index] ?? "").padStart(figureWidth);
     const line = `${name}${" ".repeat(nameWidth - widthOf(name))}  ${figure}  ${share.padStart(7)}`;
-    return `${tint(worker, letters.get(worker) ?? "#")}  ${line}  ${tint(worker, bar)}`.trimEnd();
+    const letter = worker === null ? nobody : (letters.get(worker) ?? "#");
+    return `${tint(worker, letter)}  ${line}  ${tint(worker, bar)}`.trimEnd();
   });
 }

@@ -31,7 +31,7 @@ export const listCommand: CommandSpec = defineCommand<ListOptions>({
     statusOption,
     kindOption,
     keyOption,
-    { flags: "--worker <id>", about: "only those that this worker holds" },
+    { flags: "--worker <id>", about: "only those that it holds, completed or was last to fail" },
     { flags: "--older <age>", about: "created longer ago than: 10m, 2h, 7d", parse: durationMs },
     { flags: "--newer <age>", about: "created within: 10m, 2h, 7d", parse: durationMs },
     { flags: "--error <text>", about: "text in the last error" },

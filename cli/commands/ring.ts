@@ -68,7 +68,7 @@ async function ringView(lh: Leasehold, queue: string): Promise<View> {
         "",
         ...ringRows(screen, ring.owners, { letters, tint }),
         "",
-        ...ringLegend(screen, loads(ring), { letters, tint }),
+        ...ringLegend(screen, [...loads(ring), ...unowned(ring)], { letters, tint }),
       ];
     },
   };
@@ -76,6 +76,11 @@ async function ringView(lh: Leasehold, queue: string): Promise<View> {
 
 function loads({ members, owners }: Ring): readonly { readonly worker: string; readonly buckets: number }[] {
   return members.map((worker) => ({ worker, buckets: owners.filter((owner) => owner === worker).length }));
+}
+
+function unowned({ owners }: Ring): readonly { readonly worker: null; readonly buckets: number }[] {
+  const buckets = owners.filter((owner) => owner === null).length;
+  return buckets === 0 ? [] : [{ worker: null, buckets }];
 }
 
 function tinted({ paint }: Screen, { members }: Ring, owner: string | null, text: string): string {
@@ -108,7 +113,10 @@ function previewView(queue: string, { before, after, moved }: RingPreview): View
         "",
         ...ringLegend(
           screen,
-          workers.map(({ worker, before: had, after: buckets }) => ({ worker, buckets, had })),
+          [
+            ...workers.map(({ worker, before: had, after: buckets }) => ({ worker, buckets, had })),
+            ...unownedInPreview(before, after),
+          ],
           { letters, tint },
         ),
         "",
@@ -116,4 +124,12 @@ function previewView(queue: string, { before, after, moved }: RingPreview): View
       ];
     },
   };
+}
+
+function unownedInPreview(
+  before: Ring,
+  after: Ring,
+): readonly { readonly worker: null; readonly buckets: number; readonly had: number }[] {
+  const [had, buckets] = [before, after].map((ring) => unowned(ring)[0]?.buckets ?? 0);
+  return had === 0 && buckets === 0 ? [] : [{ worker: null, buckets: buckets ?? 0, had: had ?? 0 }];
 }

@@ -1,7 +1,10 @@
+import type { Leasehold } from "../../src/index.js";
 import { type CommandSpec, defineCommand } from "../command.js";
 import { age, ago } from "../figures.js";
 import { wholeNumber } from "../option-values.js";
 import { table } from "../table.js";
+import { plain, wrap } from "../text-width.js";
+import type { Screen } from "../view.js";
 import { withDefined } from "../with-defined.js";
 
 export const command: CommandSpec = defineCommand<{ owner?: string; limit?: number; after?: string }>({
@@ -17,12 +20,13 @@ export const command: CommandSpec = defineCommand<{ owner?: string; limit?: numb
   async run(context, { options }) {
     const limit = options.limit ?? 100;
     const lh = await context.connect();
-    const rows = await lh.tenants(withDefined({ owner: options.owner, after: options.after, limit }));
+    const asked = { owner: options.owner, after: options.after };
+    const rows = await lh.tenants(withDefined({ ...asked, limit }));
+    const owners = rows.length === 0 && asked.owner !== undefined ? await ownersOf(lh) : [];
     return {
       data: rows,
       lines: (screen) => {
-        if (rows.length === 0)
-          return ["No tenants are hot. docs/tenants.md says how to run one thing per tenant."];
+        if (rows.length === 0) return noneLines(screen, { ...asked, owners });
         const { tenant: last } = rows.at(-1) ?? { tenant: "" };
         return [
           ...table(screen, rows, [
@@ -43,9 +47,36 @@ export const command: CommandSpec = defineCommand<{ owner?: string; limit?: numb
             { title: "TOKEN", value: ({ fenceToken }) => fenceToken, align: "right" },
             { title: "LEASE ENDS", value: ({ expiresAt }) => ago(expiresAt, screen.now), align: "right" },
           ]),
-          ...(rows.length < limit ? [] : [`More: leasehold tenants --after ${last}`]),
+          ...(rows.length < limit ? [] : [`More: leasehold tenants${ofOwner(asked.owner)} --after ${last}`]),
         ];
       },
     };
   },
 });
+
+const ownersShown = 20;
+
+/** Who owns tenants now, among the first page. */
+async function ownersOf(lh: Leasehold): Promise<readonly string[]> {
+  const rows = await lh.tenants();
+  return [...new Set(rows.flatMap(({ owner }) => (owner === null ? [] : [owner])))].sort();
+}
+
+interface Asked {
+  readonly owner: string | undefined;
+  readonly after: string | undefined;
+  readonly owners: readonly string[];
+}
+
+function noneLines({ width }: Screen, { owner, after, owners }: Asked): readonly string[] {
+  if (after !== undefined) return [`There are no tenants after ${plain(after)}.`];
+  if (owner === undefined || owners.length === 0)
+    return ["No tenants are hot. docs/tenants.md says how to run one thing per tenant."];
+  const more = owners.length > ownersShown ? `, and ${owners.length - ownersShown} more` : "";
+  const known = owners.slice(0, ownersShown).map(plain).join(", ");
+  return wrap(`No tenant runs on ${plain(owner)}. Those that run tenants now: ${known}${more}.`, width);
+}
+
+function ofOwner(owner: string | undefined): string {
+  return owner === undefined ? "" : ` --owner ${owner}`;
+}
