@@ -128,6 +128,7 @@ const acts: readonly (readonly [name: string, may: readonly Role[], act: Act])[]
   ["retry", ["operator"], async ({ inbox, dead }) => (await inbox.retry({ ids: [dead] })) === 1],
   ["pause", ["operator"], ({ inbox }) => inbox.pause()],
   ["resume", ["operator"], ({ inbox }) => inbox.resume()],
+  ["ask a worker to drain", ["worker", "operator"], ({ lh }) => lh.drain("w1")],
   [
     "evict",
     ["worker", "operator"],
