@@ -92,7 +92,7 @@ export const errorTable: readonly ErrorEntry[] = Object.freeze([
   entry(
     "LH_MIGRATION_FAILED",
     "MigrationError",
-    "a migration could not run, for instance because a lock was not to be had in time",
+    "a migration could not run, for instance because a lock could not be acquired in time",
     "call lh.migrate() again; it goes on where it stopped",
   ),
   entry(
