@@ -14,9 +14,9 @@ test("jobs that are named by id are left alone when they have another status tha
   const ids = [dead.id, pending.id];
 
   const discarded = await run("discard", "inbox", ...ids, "--status", "dead_letter");
-  expect(discarded).toMatchObject({ exitCode: 0, stdout: "Discarded: 1.\n" });
+  expect(discarded).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Discarded: 1\.\n/) });
   expect(await queue.get(pending.id)).toMatchObject({ status: "pending" });
-  expect(await run("redrive", "inbox", ...ids, "--status", "dead_letter")).toMatchObject({ exitCode: 3 });
+  expect(await run("redrive", "inbox", ...ids, "--status", "dead_letter")).toMatchObject({ exitCode: 4 });
   const byId = await run("discard", "inbox", ...ids);
-  expect(byId).toMatchObject({ exitCode: 0, stdout: "Discarded: 1.\n" });
+  expect(byId).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Discarded: 1\.\n/) });
 });
