@@ -3,8 +3,12 @@ export async function unlessDropped<T>(look: Promise<T>): Promise<T | null> {
   try {
     return await look;
   } catch (error) {
-    // By its code: the class would load the library.
-    if (error instanceof Error && "code" in error && error.code === "LH_UNKNOWN_QUEUE") return null;
+    if (isUnknownQueue(error)) return null;
     throw error;
   }
+}
+
+/** By its code: the class would load the library. */
+export function isUnknownQueue(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "LH_UNKNOWN_QUEUE";
 }

@@ -1,8 +1,8 @@
-import type { Queue } from "../../src/index.js";
+import type { Leasehold, Queue } from "../../src/index.js";
 import { type CommandSpec, defineCommand } from "../command.js";
 import { counted } from "../figures.js";
 import { queueArgument } from "../job-options.js";
-import { unlessDropped } from "../unless-dropped.js";
+import { isUnknownQueue } from "../unless-dropped.js";
 
 export const pauseCommand: CommandSpec = defineCommand({
   name: "pause",
@@ -43,7 +43,13 @@ export const dropCommand: CommandSpec = defineCommand<{ yes?: true; force?: true
   asks: true,
   async run(context, { args: [name = ""], options }) {
     const lh = await context.connect();
-    const jobs = await unlessDropped(lh.queue(name).then(jobsIn));
+    const jobs = await lh
+      .queue(name)
+      .then(jobsIn)
+      .catch(async (error: unknown) => {
+        if (isUnknownQueue(error) && (await isBeingDropped(lh, name))) return null;
+        throw error;
+      });
     // A drop that was interrupted has hidden its queue from everything but another drop.
     const what =
       jobs === null
@@ -61,4 +67,10 @@ export const dropCommand: CommandSpec = defineCommand<{ yes?: true; force?: true
 async function jobsIn(queue: Queue): Promise<number> {
   const { scheduled, pending, processing, deadLetter } = await queue.stats({ exact: false });
   return scheduled + pending + processing + deadLetter;
+}
+
+/** Whether a drop of it was begun. Only a drop sees that row. */
+async function isBeingDropped(lh: Leasehold, name: string): Promise<boolean> {
+  const text = `select 1 from ${lh.schema}.queues where name = $1 and dropped_at is not null`;
+  return (await lh.transaction((tx) => tx.query(text, [name]))).rows.length > 0;
 }

@@ -1,5 +1,7 @@
 import type { Leasehold, WorkerRow } from "../../src/index.js";
 import { type CommandSpec, defineCommand } from "../command.js";
+import { exitCodes } from "../exit-codes.js";
+import { CliError } from "../failure.js";
 import { age, counted, span } from "../figures.js";
 import { type Column, table } from "../table.js";
 import type { Screen } from "../view.js";
@@ -91,11 +93,16 @@ function isHere({ state }: WorkerRow): boolean {
   return state === "alive" || state === "draining";
 }
 
-/** What would move; an id that is not there owns nothing, and evict() says so. */
+/** What would move. Nobody is asked about a worker that is not there. */
 async function bucketsOwned(lh: Leasehold, id: string): Promise<number> {
-  const worker = (await lh.workers()).find((one) => one.id === id);
+  const worker = (await lh.workers()).find((one) => one.id === id && isHere(one));
+  if (worker === undefined)
+    throw new CliError("LH_UNKNOWN_WORKER", exitCodes.notFound, {
+      message: `No live worker has the id ${id}.`,
+      advice: "See who is there: leasehold workers",
+    });
   let owned = 0;
-  for (const queue of worker?.queues ?? []) {
+  for (const queue of worker.queues) {
     const { owners } = await lh.ring(queue);
     owned += owners.filter((owner) => owner === id).length;
   }
