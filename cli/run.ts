@@ -2,26 +2,31 @@ import { CommanderError } from "commander";
 import { commands } from "./commands.js";
 import { type OpenContext, openContext } from "./context.js";
 import { type ExitCode, exitCodes } from "./exit-codes.js";
-import { type Failure, failureOf, usageError } from "./failure.js";
+import { usageError } from "./failure.js";
 import { hasNoSubcommand, misused } from "./misused.js";
 import { paint } from "./paint.js";
 import { type Parsed, program } from "./program.js";
 import { replicaNote } from "./replica-note.js";
 import type { Surroundings } from "./surroundings.js";
 import { jsonText, plain, printable } from "./text-width.js";
+import { failureFor, printFailure } from "./told-failure.js";
 import type { Screen, View } from "./view.js";
 
 const watchSeconds = 2;
 
 /** Parses, runs, prints; resolves with the exit code. */
 export async function run(argv: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
+  const { stderr, environment } = surroundings;
+  let parsed: Parsed | null = null;
   try {
-    const parsed = await parse(argv, surroundings);
+    parsed = await parse(argv, surroundings);
     return parsed === null ? exitCodes.ok : await execute(parsed, surroundings);
   } catch (error) {
-    const failure = failureOf(error, await adviceOfLibrary(error));
-    printFailure(failure, argv, surroundings);
-    return failure.exitCode;
+    // The words of the command line may be all there is: what could not be parsed has no options.
+    return printFailure(await failureFor(error), surroundings, {
+      isJson: argv.includes("--json"),
+      hasColour: stderr.isTTY === true && !isPlain(environment, argv.includes("--no-color")),
+    });
   }
 }
 
@@ -104,23 +109,48 @@ async function once(parsed: Parsed, context: OpenContext, surroundings: Surround
   return view.exitCode ?? exitCodes.ok;
 }
 
-/** Runs it again and again until it is interrupted; with --json each look is one line. */
+/** Runs it again and again until it is interrupted; with --json each look is one line. Once it has shown something, it goes on through an outage of the database. */
 async function watch(parsed: Parsed, context: OpenContext, surroundings: Surroundings): Promise<ExitCode> {
-  const { stdout, sleep } = surroundings;
   const { watch: given } = parsed.options;
   const everyMs = 1_000 * (typeof given === "number" ? given : watchSeconds);
-  for (let look = 1; ; look++) {
-    const view = await viewOf(parsed, context);
-    if (look === 1) await noteReplica(parsed, context);
-    const screen = screenOf(surroundings, parsed);
-    if (context.isJson) stdout.write(`${jsonText(view.data)}\n`);
-    else {
-      const title = `${screen.now.toISOString().slice(0, 19).replace("T", " ")} UTC, every ${everyMs / 1_000} s`;
-      const head = stdout.isTTY === true ? "\u001b[H\u001b[2J" : "";
-      stdout.write(`${head}${screen.paint.faint(title)}\n${linesOf(view, screen).join("\n")}\n`);
+  let [isFirst, isAway] = [true, false];
+  for (;;) {
+    try {
+      const view = await viewOf(parsed, context);
+      if (isFirst) await noteReplica(parsed, context);
+      if (isAway && !context.isJson) context.note("The database answers again.");
+      [isFirst, isAway] = [false, false];
+      showLook(view, everyMs, { parsed, surroundings });
+    } catch (error) {
+      const failure = isFirst ? null : await failureFor(error);
+      if (failure?.exitCode !== exitCodes.unreachable) throw error;
+      if (!isAway) {
+        const hasColour =
+          screenOf(surroundings, parsed).paint.hasColour && surroundings.stderr.isTTY === true;
+        printFailure(failure, surroundings, { isJson: context.isJson, hasColour });
+        if (!context.isJson) context.note(`Trying again every ${everyMs / 1_000} s.`);
+      }
+      isAway = true;
     }
-    await sleep(everyMs);
+    await surroundings.sleep(everyMs);
   }
+}
+
+interface Shown {
+  readonly parsed: Parsed;
+  readonly surroundings: Surroundings;
+}
+
+function showLook(view: View, everyMs: number, { parsed, surroundings }: Shown): void {
+  const { stdout } = surroundings;
+  const screen = screenOf(surroundings, parsed);
+  if (parsed.options.json === true) {
+    stdout.write(`${jsonText(view.data)}\n`);
+    return;
+  }
+  const title = `${screen.now.toISOString().slice(0, 19).replace("T", " ")} UTC, every ${everyMs / 1_000} s`;
+  const head = stdout.isTTY === true ? "\u001b[H\u001b[2J" : "";
+  stdout.write(`${head}${screen.paint.faint(title)}\n${linesOf(view, screen).join("\n")}\n`);
 }
 
 /** Data of jobs and workers can be in any line, and may not reach the terminal as it is. */
@@ -157,26 +187,4 @@ function widthOfScreen({ environment, stdout }: Surroundings): number {
   if (stdout.isTTY === true && stdout.columns) return stdout.columns;
   const given = Number(environment.COLUMNS);
   return given > 0 ? given : Number.POSITIVE_INFINITY;
-}
-
-/** The library knows what to do about its errors; it is loaded already if it threw one. */
-async function adviceOfLibrary(error: unknown): Promise<(code: string) => string | null> {
-  if (!(error instanceof Error && "code" in error && String(error.code).startsWith("LH_"))) return () => null;
-  const { errorTable } = await import("../src/index.js");
-  return (code) => errorTable.find((entry) => entry.code === code)?.action ?? null;
-}
-
-/** The words of the command line may be all there is: what could not be parsed has no options. */
-function printFailure(
-  failure: Failure,
-  argv: readonly string[],
-  { stderr, environment }: Surroundings,
-): void {
-  if (argv.includes("--json")) {
-    stderr.write(`${jsonText({ error: failure })}\n`);
-    return;
-  }
-  const { bad, faint } = paint(stderr.isTTY === true && !isPlain(environment, argv.includes("--no-color")));
-  stderr.write(`${bad(`error ${failure.code}:`)} ${failure.message}\n`);
-  if (failure.advice !== null) stderr.write(`${faint("advice:")} ${failure.advice}\n`);
 }
