@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { usageError } from "./failure.js";
 
 const unitsMs: Readonly<Record<string, number>> = {
@@ -86,13 +85,4 @@ export function jsonObject(text: string): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw usageError("This is no JSON object.", `Write an object: '{"order": 9182}'`);
   return value as Record<string, unknown>;
-}
-
-export async function textOf(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw usageError(`The file ${path} can't be read: ${reason}`);
-  }
 }

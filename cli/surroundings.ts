@@ -1,5 +1,6 @@
 import type { ConnectOptions } from "../src/index.js";
 import { exitCodes } from "./exit-codes.js";
+import { utf8 } from "./utf8.js";
 
 /** What the command line touches of the process; tests bring their own. */
 export interface Surroundings {
@@ -47,8 +48,8 @@ export function processSurroundings(version: string): Surroundings {
     stdin: {
       isTTY: stdin.isTTY,
       read: async () => {
-        const { text } = await import("node:stream/consumers");
-        return await text(stdin);
+        const { buffer } = await import("node:stream/consumers");
+        return utf8(await buffer(stdin), "The text on stdin");
       },
       ask: async (question) => {
         const { answerTo } = await import("./answer.js");

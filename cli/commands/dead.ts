@@ -7,6 +7,7 @@ import { age, count, counted } from "../figures.js";
 import { wholeNumber } from "../option-values.js";
 import { table } from "../table.js";
 import { unlessDropped } from "../unless-dropped.js";
+import { stored } from "../utf8.js";
 import type { View } from "../view.js";
 import { withDefined } from "../with-defined.js";
 
@@ -92,7 +93,14 @@ const discard = defineCommand<ActOptions>({
   name: "discard",
   summary: "give up a group for good",
   arguments: [queueArgument, fingerprintArgument],
-  options: [kindOption, { flags: "--reason <text>", about: "stored with the jobs" }],
+  options: [
+    kindOption,
+    {
+      flags: "--reason <text>",
+      about: "stored with the jobs",
+      parse: (text) => stored("The reason", text),
+    },
+  ],
   examples: ['leasehold dead discard inbox 3f9a1c02b7de --reason "customer is gone" --yes'],
   asks: true,
   run: (context, { args, options }) => act(context, { verb: "discard", args, options }),

@@ -1,6 +1,7 @@
 import { type CommandSpec, type Context, defineCommand } from "../command.js";
 import { usageError } from "../failure.js";
-import { durationMs, json, jsonObject, point, textOf, wholeNumber } from "../option-values.js";
+import { durationMs, json, jsonObject, point, wholeNumber } from "../option-values.js";
+import { stored, textOf } from "../utf8.js";
 import { withDefined } from "../with-defined.js";
 
 type Options = {
@@ -26,8 +27,16 @@ export const command: CommandSpec = defineCommand<Options>({
   ],
   options: [
     { flags: "--file <path>", about: "read the payload from a file" },
-    { flags: "--key <key>", about: "partition key: jobs of one key run in order" },
-    { flags: "--idempotency-key <key>", about: "a second job with this key is not created" },
+    {
+      flags: "--key <key>",
+      about: "partition key: jobs of one key run in order",
+      parse: (text) => stored("The key", text),
+    },
+    {
+      flags: "--idempotency-key <key>",
+      about: "a second job with this key is not created",
+      parse: (text) => stored("The key", text),
+    },
     { flags: "--delay <time>", about: "due after so long: 30s, 10m, 2h", parse: durationMs },
     { flags: "--at <time>", about: "due at this time: 2026-01-31T09:30:00Z", parse: point },
     { flags: "--priority <number>", about: 'lower runs earlier; only with order "none"', parse: wholeNumber },
@@ -36,7 +45,11 @@ export const command: CommandSpec = defineCommand<Options>({
       about: "how many attempts may end with an error",
       parse: wholeNumber,
     },
-    { flags: "--headers <json>", about: "headers, a JSON object", parse: jsonObject },
+    {
+      flags: "--headers <json>",
+      about: "headers, a JSON object",
+      parse: (text) => jsonObject(stored("The JSON", text)),
+    },
   ],
   examples: [
     `leasehold enqueue inbox receipt.send '{"order": 9182}' --key order:9182`,
@@ -44,6 +57,7 @@ export const command: CommandSpec = defineCommand<Options>({
     "jq -c .order event.json | leasehold enqueue inbox receipt.send -",
   ],
   async run(context, { args: [name = "", kind = "", argument], options }) {
+    stored("The kind", kind);
     const payload = await payloadOf(context, argument, options.file);
     const lh = await context.connect();
     const queue = await lh.queue(name);
@@ -76,5 +90,5 @@ async function payloadOf(
     throw usageError("There are two payloads: an argument and --file.", "Give one of them.");
   if (file !== undefined) return json(await textOf(file));
   if (argument === undefined) return {};
-  return json(argument === "-" ? await context.readStdin() : argument);
+  return json(argument === "-" ? await context.readStdin() : stored("The payload", argument));
 }

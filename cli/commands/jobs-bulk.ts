@@ -4,6 +4,7 @@ import { chosenJobs, noneChanges, stillThere, type Unchanged } from "../chosen-j
 import { type CommandSpec, type Context, defineCommand } from "../command.js";
 import { count, counted } from "../figures.js";
 import { keyOption, kindOption, limitOption, queueArgument, statusOption } from "../job-options.js";
+import { stored } from "../utf8.js";
 import type { View } from "../view.js";
 import { withDefined } from "../with-defined.js";
 
@@ -45,6 +46,7 @@ export const discardCommand: CommandSpec = defineCommand<BulkOptions>({
     {
       flags: "--reason <text>",
       about: "stored with the jobs",
+      parse: (text) => stored("The reason", text),
     },
   ],
   examples: [
