@@ -152,9 +152,9 @@ function given(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The history of queues tells who acted; several people may share a role, so the connection carries the name of the user too. The path of a socket takes no parameters. */
+/** The history of queues tells who acted; several people may share a role, so the connection carries the name of the user too. The path of a socket takes no parameters, and what is no URL is refused as it was given. */
 function named(url: string | undefined, { USER }: NodeJS.ProcessEnv): string | undefined {
-  if (url === undefined || /^\/|[?&]application_name=/.test(url)) return url;
+  if (url === undefined || !/^postgres(ql)?:\/\//i.test(url) || /[?&]application_name=/.test(url)) return url;
   const name =
     USER === undefined || USER === ""
       ? "leasehold cli"

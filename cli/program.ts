@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from "commander";
 import type { CommandSpec, OptionSpec } from "./command.js";
 import type { Entry } from "./commands.js";
-import { usageError } from "./failure.js";
+import { CliError, usageError } from "./failure.js";
 
 /** A command line that was understood: which command, and what it was given. */
 export interface Parsed {
@@ -138,11 +138,24 @@ function optionOf(spec: OptionSpec): Option {
   const option = new Option(spec.flags, spec.about);
   if (spec.choices !== undefined) option.choices([...spec.choices]);
   if (spec.isRequired === true) option.makeOptionMandatory();
-  const { parse } = spec;
+  const parse = spec.parse === undefined ? undefined : named(spec.flags, spec.parse);
   if (spec.isRepeatable === true) {
     option.argParser((text: string, before: readonly unknown[] = []) => [...before, parse?.(text) ?? text]);
   } else if (parse !== undefined) option.argParser((text: string) => parse(text));
   return option;
+}
+
+/** A value that is refused says of which flag it is. */
+function named(flags: string, parse: (text: string) => unknown): (text: string) => unknown {
+  const [flag = flags] = flags.split(/[ [<]/);
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof CliError) || error.message.startsWith(flag)) throw error;
+      throw usageError(`${flag}: ${error.message}`, error.advice ?? undefined);
+    }
+  };
 }
 
 function seconds(text: string): number {

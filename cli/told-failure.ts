@@ -1,12 +1,15 @@
 import type { ExitCode } from "./exit-codes.js";
 import { type Failure, failureOf } from "./failure.js";
+import { inFlags, withConnection } from "./flag-words.js";
 import { paint } from "./paint.js";
+import type { Parsed } from "./program.js";
 import type { Surroundings } from "./surroundings.js";
 import { jsonText } from "./text-width.js";
 
-/** An error in the words of the command line. */
-export async function failureFor(error: unknown): Promise<Failure> {
-  return failureOf(error, await adviceOfLibrary(error));
+/** An error in the words of the command line. What could not be parsed has no options. */
+export async function failureFor(error: unknown, parsed: Parsed | null): Promise<Failure> {
+  const failure = failureOf(error, await adviceOfLibrary(error));
+  return parsed === null ? failure : withConnection(inFlags(failure, error, parsed), parsed);
 }
 
 /** The library knows what to do about its errors; it is loaded already if it threw one. */

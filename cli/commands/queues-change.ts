@@ -1,7 +1,7 @@
 import type { EventMap, Leasehold, QueueOptions } from "../../src/index.js";
 import { type CommandSpec, defineCommand } from "../command.js";
 import { exitCodes } from "../exit-codes.js";
-import { CliError } from "../failure.js";
+import { CliError, usageError } from "../failure.js";
 import { findQueue } from "../find-queue.js";
 import { queueArgument } from "../job-options.js";
 import { orderOf, shown } from "../queue-lines.js";
@@ -44,8 +44,13 @@ export const changeCommand: CommandSpec = defineCommand<SettingOptions>({
   options: changeOptions,
   examples: ["leasehold queues change inbox --max-attempts 8 --retention 14d"],
   async run(context, { args: [name = ""], options }) {
+    const change = queueOptionsOf(options);
+    if (Object.keys(change).length === 0) {
+      const flags = changeOptions.map((option) => option.flags.replace(/ .*/, ""));
+      throw usageError("There is nothing to change.", `Give at least one of ${flags.join(", ")}.`);
+    }
     const lh = await context.connect();
-    await (await lh.queue(name)).change(queueOptionsOf(options));
+    await (await lh.queue(name)).change(change);
     return shown(await findQueue(lh, name));
   },
 });
