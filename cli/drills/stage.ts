@@ -47,7 +47,9 @@ export class Stage {
     const { connect } = await import("../../src/index.js");
     // A throw-away server commits asynchronously unless told otherwise, and doctor would say so. Vacuum every 5 s, so that the drill can show it.
     const settings = { synchronous_commit: "on", autovacuum_naptime: "5s" };
-    const server = await startPostgres({ settings });
+    const server = await startPostgres({ settings }).catch((error: unknown) => {
+      throw noBinaries(error);
+    });
     let lh: Leasehold | null = null;
     try {
       lh = await connect({ url: server.url, schema: "leasehold", logger: false });
@@ -152,4 +154,15 @@ export class Stage {
       advice: "Run it again; if it stays so, report it with this message.",
     });
   }
+}
+
+/** The library advises to connect to another server, which a drill never does. */
+export function noBinaries(error: unknown): unknown {
+  if (!(error instanceof Error && error.message.startsWith("No PostgreSQL binaries"))) return error;
+  return new CliError("CLI_NO_DEV_PACKAGE", exitCodes.notFound, {
+    message:
+      "A drill starts a PostgreSQL of its own, from the package leasehold-dev, which is not installed.",
+    advice: "Install it: npm install --save-dev leasehold-dev",
+    cause: error,
+  });
 }

@@ -31,8 +31,9 @@ export function clientConfig(options: pg.PoolConfig): pg.ClientConfig {
 /** Where a connection goes, for a message: `"user" at host:port/database`. */
 export function placeOf(options: pg.ClientConfig | undefined): string {
   try {
-    const { user, host, port, database } = new pg.Client(options);
-    return `"${user}" at ${host}:${port}/${database}`;
+    const { user, host, port, database }: Partial<pg.Client> = new pg.Client(options);
+    const who = user ? `"${user}"` : "no user (neither the address nor the environment names one)";
+    return `${who} at ${host}:${port}${database ? `/${database}` : ""}`;
   } catch {
     return "the pool";
   }
