@@ -57,7 +57,11 @@ const endings: Readonly<Record<string, Ending>> = Object.freeze({
     exitCode: failed,
     advice: "Run leasehold migrate again; it goes on where it stopped.",
   },
-  LH_MISSING_RIGHT: { exitCode: failed },
+  LH_MISSING_RIGHT: {
+    exitCode: failed,
+    advice:
+      "Connect with --url or DATABASE_URL as the owner of the schema; for leasehold grant, let an administrator create the roles that the message names.",
+  },
   LH_UNSUPPORTED_SERVER: { exitCode: failed },
   LH_INVALID_TX: { exitCode: failed },
   LH_HANDLER_TIMEOUT: { exitCode: failed },

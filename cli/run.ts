@@ -23,7 +23,7 @@ export async function run(argv: readonly string[], surroundings: Surroundings): 
     return parsed === null ? exitCodes.ok : await execute(parsed, surroundings);
   } catch (error) {
     // The words of the command line may be all there is: what could not be parsed has no options.
-    return printFailure(await failureFor(error, parsed), surroundings, {
+    return printFailure(await failureFor(error, parsed, surroundings), surroundings, {
       isJson: argv.includes("--json"),
       hasColour: stderr.isTTY === true && !isPlain(environment, argv.includes("--no-color")),
     });
@@ -122,7 +122,7 @@ async function watch(parsed: Parsed, context: OpenContext, surroundings: Surroun
       [isFirst, isAway] = [false, false];
       showLook(view, everyMs, { parsed, surroundings });
     } catch (error) {
-      const failure = isFirst ? null : await failureFor(error, parsed);
+      const failure = isFirst ? null : await failureFor(error, parsed, surroundings);
       if (failure?.exitCode !== exitCodes.unreachable) throw error;
       if (!isAway) {
         const hasColour =

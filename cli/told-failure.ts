@@ -1,15 +1,22 @@
 import type { ExitCode } from "./exit-codes.js";
 import { type Failure, failureOf } from "./failure.js";
 import { inFlags, withConnection } from "./flag-words.js";
+import { withRole } from "./missing-right.js";
 import { paint } from "./paint.js";
 import type { Parsed } from "./program.js";
 import type { Surroundings } from "./surroundings.js";
 import { jsonText } from "./text-width.js";
 
 /** An error in the words of the command line. What could not be parsed has no options. */
-export async function failureFor(error: unknown, parsed: Parsed | null): Promise<Failure> {
+export async function failureFor(
+  error: unknown,
+  parsed: Parsed | null,
+  { environment }: Pick<Surroundings, "environment">,
+): Promise<Failure> {
   const failure = failureOf(error, await adviceOfLibrary(error));
-  return parsed === null ? failure : withConnection(inFlags(failure, error, parsed), parsed);
+  if (parsed === null) return failure;
+  const told = withRole(inFlags(failure, error, parsed), error, parsed, environment);
+  return withConnection(told, parsed);
 }
 
 /** The library knows what to do about its errors; it is loaded already if it threw one. */
