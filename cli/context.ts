@@ -3,8 +3,8 @@ import type { Context } from "./command.js";
 import type { Entry } from "./commands.js";
 import { type ExitCode, exitCodes } from "./exit-codes.js";
 import { CliError } from "./failure.js";
-import { count } from "./figures.js";
 import type { Parsed } from "./program.js";
+import { ProgressLine } from "./progress-line.js";
 import type { Surroundings } from "./surroundings.js";
 import { printable } from "./text-width.js";
 import type { RanLine, Screen } from "./view.js";
@@ -16,6 +16,8 @@ const connectLimitMs = 5_000;
 export interface OpenContext extends Context {
   /** Takes a line of progress away, before something else is printed. */
   clearProgress(): void;
+  /** What an interruption leaves half done; null when nothing is under way that counts. */
+  cutShort(): CliError | null;
   close(): Promise<void>;
 }
 
@@ -38,11 +40,8 @@ export function openContext(
   const replicaUrl = spec.asksReplica === true ? named(replica, environment) : undefined;
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true;
   let connection: Promise<Leasehold> | null = null;
-  let isLineOpen = false;
-  const clearProgress = (): void => {
-    if (isLineOpen) stderr.write("\r\u001b[K");
-    isLineOpen = false;
-  };
+  const progress = new ProgressLine(stderr);
+  const clearProgress = (): void => progress.clear();
   return {
     url,
     schema,
@@ -60,11 +59,7 @@ export function openContext(
       return connection;
     },
     confirm: (what, isConfirmed) => confirmed(what, isConfirmed, isInteractive ? stdin : null),
-    progress: (what) => (done) => {
-      if (stderr.isTTY !== true) return;
-      stderr.write(`\r${what}: ${count(done)}`);
-      isLineOpen = true;
-    },
+    progress: (what) => progress.begin(what),
     note: (line) => {
       clearProgress();
       stderr.write(`${line}\n`);
@@ -86,6 +81,7 @@ export function openContext(
     allCommands: async () =>
       (await Promise.all(around.commands.map((entry) => entry.load()))).map(({ command }) => command),
     clearProgress,
+    cutShort: () => progress.cutShort(),
     close: async () => {
       clearProgress();
       await connection?.then((lh) => lh.close()).catch(() => {}); // A connection that failed has been reported.

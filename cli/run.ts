@@ -86,8 +86,12 @@ async function execute(parsed: Parsed, surroundings: Surroundings): Promise<Exit
     options.watch === undefined ? once(parsed, context, surroundings) : watch(parsed, context, surroundings);
   if (spec.ownsSignals === true) return await work.finally(() => context.close());
   let stopListening = (): void => {};
-  const interrupted = new Promise<ExitCode>((resolve) => {
-    stopListening = surroundings.onInterrupt(() => resolve(exitCodes.interrupted));
+  const interrupted = new Promise<ExitCode>((resolve, reject) => {
+    stopListening = surroundings.onInterrupt(() => {
+      const cut = context.cutShort();
+      if (cut === null) resolve(exitCodes.interrupted);
+      else reject(cut);
+    });
   });
   try {
     const ended = work.finally(() => context.close());

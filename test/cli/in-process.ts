@@ -13,6 +13,8 @@ export interface RunOptions {
   readonly connectOptions?: ConnectOptions;
   /** Called before each look after the first with --watch; when it returns true the run is interrupted. */
   readonly isEnough?: (output: string) => boolean;
+  /** Called with what was printed on stderr; when it returns true the run is interrupted. */
+  readonly isInterrupted?: (errors: string) => boolean;
 }
 
 export interface Ran {
@@ -25,6 +27,7 @@ export interface Ran {
 /** The same code as the program, without the 150 ms that a process costs to start. */
 export async function leasehold(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const { columns, environment = {}, stdin = "", answers, now, connectOptions, isEnough } = options;
+  const { isInterrupted } = options;
   const isTTY = columns !== undefined;
   let stdout = "";
   let stderr = "";
@@ -45,6 +48,7 @@ export async function leasehold(argv: readonly string[], options: RunOptions = {
       columns,
       write: (text) => {
         stderr += text;
+        if (isInterrupted?.(stderr) === true) interrupt();
       },
     },
     stdin: {
