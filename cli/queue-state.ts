@@ -74,7 +74,7 @@ export function problemsOf(state: QueueState, now: Date): readonly Problem[] {
       "behind",
       "bad",
       `the oldest due job has waited for ${age(oldestDueAt, now)}`,
-      `leasehold jobs list ${queue} --status pending`,
+      `leasehold doctor; leasehold runbook oldest-due --queue ${queue}`,
     );
   if (expired > 0)
     add(
