@@ -79,6 +79,8 @@ export interface Context {
   waitForEnter(words: string): Promise<void>;
   /** Calls back at Ctrl-C; returns what ends that. For commands that own their signals. */
   onInterrupt(listener: () => void): () => void;
+  /** What is printed when the library ends the process before the command has: it does when a signal has drained its workers. */
+  atExit(view: () => View): void;
   /** Runs another command line in this process, against the server of the url, by the same code. */
   runLine(argv: readonly string[], url: string): Promise<RanLine>;
   readStdin(): Promise<string>;

@@ -7,7 +7,7 @@ import type { Parsed } from "./program.js";
 import { ProgressLine } from "./progress-line.js";
 import type { Surroundings } from "./surroundings.js";
 import { printable } from "./text-width.js";
-import type { RanLine, Screen } from "./view.js";
+import type { RanLine, Screen, View } from "./view.js";
 
 /** A server that does not answer is a finding, and a person waits for it. */
 const connectLimitMs = 5_000;
@@ -18,6 +18,8 @@ export interface OpenContext extends Context {
   clearProgress(): void;
   /** What an interruption leaves half done; null when nothing is under way that counts. */
   cutShort(): CliError | null;
+  /** What atExit() was given; null the second time. */
+  takeEnding(): (() => View) | null;
   close(): Promise<void>;
 }
 
@@ -39,6 +41,7 @@ export function openContext(
   const replica = given(options.replicaUrl) ?? given(environment.LEASEHOLD_REPLICA_URL);
   const replicaUrl = spec.asksReplica === true ? named(replica, environment) : undefined;
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true;
+  let ending: (() => View) | null = null;
   let connection: Promise<Leasehold> | null = null;
   const progress = new ProgressLine(stderr);
   const clearProgress = (): void => progress.clear();
@@ -81,6 +84,14 @@ export function openContext(
     allCommands: async () =>
       (await Promise.all(around.commands.map((entry) => entry.load()))).map(({ command }) => command),
     clearProgress,
+    atExit: (view) => {
+      ending = view;
+    },
+    takeEnding: () => {
+      const taken = ending;
+      ending = null;
+      return taken;
+    },
     cutShort: () => progress.cutShort(),
     close: async () => {
       clearProgress();

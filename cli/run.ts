@@ -2,14 +2,14 @@ import { CommanderError } from "commander";
 import { commands } from "./commands.js";
 import { type OpenContext, openContext } from "./context.js";
 import { type ExitCode, exitCodes } from "./exit-codes.js";
-import { usageError } from "./failure.js";
+import { failureOf, usageError } from "./failure.js";
 import { hasNoSubcommand, misused } from "./misused.js";
 import { paint } from "./paint.js";
 import { type Parsed, program } from "./program.js";
 import { replicaNote } from "./replica-note.js";
 import type { Surroundings } from "./surroundings.js";
 import { jsonText, plain, printable } from "./text-width.js";
-import { failureFor, printFailure } from "./told-failure.js";
+import { failureFor, printFailure, type Telling } from "./told-failure.js";
 import type { Screen, View } from "./view.js";
 
 const watchSeconds = 2;
@@ -84,7 +84,10 @@ async function execute(parsed: Parsed, surroundings: Surroundings): Promise<Exit
   });
   const work =
     options.watch === undefined ? once(parsed, context, surroundings) : watch(parsed, context, surroundings);
-  if (spec.ownsSignals === true) return await work.finally(() => context.close());
+  if (spec.ownsSignals === true) {
+    surroundings.onExit?.(() => endedEarly(parsed, context, surroundings));
+    return await work.finally(() => context.close());
+  }
   let stopListening = (): void => {};
   const interrupted = new Promise<ExitCode>((resolve, reject) => {
     stopListening = surroundings.onInterrupt(() => {
@@ -104,6 +107,11 @@ async function execute(parsed: Parsed, surroundings: Surroundings): Promise<Exit
 async function once(parsed: Parsed, context: OpenContext, surroundings: Surroundings): Promise<ExitCode> {
   const view = await viewOf(parsed, context);
   await noteReplica(parsed, context);
+  context.takeEnding();
+  return printView(view, parsed, context, surroundings);
+}
+
+function printView(view: View, parsed: Parsed, context: OpenContext, surroundings: Surroundings): ExitCode {
   context.clearProgress();
   const { stdout, onData } = surroundings;
   onData?.(view.data);
@@ -111,6 +119,21 @@ async function once(parsed: Parsed, context: OpenContext, surroundings: Surround
   if (context.isJson) stdout.write(`${jsonText(view.data, indent)}\n`);
   else for (const line of linesOf(view, screenOf(surroundings, parsed))) stdout.write(`${line}\n`);
   return view.exitCode ?? exitCodes.ok;
+}
+
+/** The library has ended the process; nothing can be waited for any more. */
+function endedEarly(parsed: Parsed, context: OpenContext, surroundings: Surroundings): ExitCode {
+  const ending = context.takeEnding();
+  if (ending === null) return exitCodes.ok;
+  try {
+    return printView(ending(), parsed, context, surroundings);
+  } catch (error) {
+    return printFailure(
+      failureOf(error, () => null),
+      surroundings,
+      telling(parsed, surroundings),
+    );
+  }
 }
 
 /** Runs it again and again until it is interrupted; with --json each look is one line. Once it has shown something, it goes on through an outage of the database. */
@@ -180,6 +203,12 @@ function screenOf(surroundings: Surroundings, { options }: Parsed): Screen {
     paint: paint(stdout.isTTY === true && !isPlain(environment, options.color === false)),
     now: now(),
   };
+}
+
+/** How errors are printed while a command runs. */
+function telling({ options }: Parsed, { stderr, environment }: Surroundings): Telling {
+  const hasColour = stderr.isTTY === true && !isPlain(environment, options.color === false);
+  return { isJson: options.json === true, hasColour };
 }
 
 function isPlain({ NO_COLOR, TERM }: NodeJS.ProcessEnv, isAsked: boolean): boolean {

@@ -1,5 +1,5 @@
 import type { ConnectOptions } from "../src/index.js";
-import { exitCodes } from "./exit-codes.js";
+import { type ExitCode, exitCodes } from "./exit-codes.js";
 import { utf8 } from "./utf8.js";
 
 /** What the command line touches of the process; tests bring their own. */
@@ -23,6 +23,8 @@ export interface Surroundings {
   sleep(ms: number): Promise<void>;
   /** Calls back at SIGINT or SIGTERM; returns what ends that. */
   onInterrupt(listener: () => void): () => void;
+  /** Calls back when the process is about to end with 0, for what can be said at once; it ends with the code that comes back. */
+  onExit?(listener: () => ExitCode): void;
 }
 
 export interface Output {
@@ -69,6 +71,10 @@ export function processSurroundings(version: string): Surroundings {
         for (const signal of signals) process.off(signal, listener);
       };
     },
+    onExit: (listener) =>
+      void process.once("exit", (code) => {
+        if (code === exitCodes.ok) process.exitCode = listener();
+      }),
   };
 }
 

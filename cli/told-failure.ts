@@ -26,7 +26,7 @@ async function adviceOfLibrary(error: unknown): Promise<(code: string) => string
   return (code) => errorTable.find((entry) => entry.code === code)?.action ?? null;
 }
 
-interface Telling {
+export interface Telling {
   readonly isJson: boolean;
   readonly hasColour: boolean;
 }

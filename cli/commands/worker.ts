@@ -2,6 +2,7 @@ import { type CommandSpec, defineCommand } from "../command.js";
 import { endWithDev, isOfDev, sayEndToDev } from "../dev-worker.js";
 import { wholeNumber } from "../option-values.js";
 import { untilStopped } from "../running-workers.js";
+import type { View } from "../view.js";
 import { watchEnds } from "../worker-end.js";
 import { loadWorkers } from "../worker-file.js";
 
@@ -33,11 +34,15 @@ export const command: CommandSpec = defineCommand<{ concurrency?: number; id?: s
     });
     sayEndToDev(context.environment, context.note);
     const checkEnds = watchEnds(lh);
-    await untilStopped(context, workers);
-    checkEnds();
-    return {
-      data: { workerId: lh.workerId, stopped: true },
-      lines: () => ["Drained. Every job is settled or handed back."],
+    const ended = (): View => {
+      checkEnds();
+      return {
+        data: { workerId: lh.workerId, stopped: true },
+        lines: () => ["Drained. Every job is settled or handed back."],
+      };
     };
+    context.atExit(ended);
+    await untilStopped(context, workers);
+    return ended();
   },
 });
