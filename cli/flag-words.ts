@@ -69,3 +69,14 @@ export function withConnection(failure: Failure, { options: { url, schema } }: P
   ];
   return { ...failure, advice: advice.replaceAll("leasehold migrate", `leasehold migrate${flags.join("")}`) };
 }
+
+const call = / (?:Create it with|Call) lh\..*$/s;
+
+/** What the library says to call, the command line says in its advice. */
+export function withoutCalls(failure: Failure): Failure {
+  const { code, message } = failure;
+  if (code === "LH_QUEUE_IN_USE")
+    return { ...failure, message: message.replace("pass { force: true }", "add --force") };
+  if (code !== "LH_UNKNOWN_QUEUE" && code !== "LH_NOT_MIGRATED") return failure;
+  return { ...failure, message: message.replace(call, "") };
+}

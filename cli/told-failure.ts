@@ -1,6 +1,6 @@
 import type { ExitCode } from "./exit-codes.js";
 import { type Failure, failureOf } from "./failure.js";
-import { inFlags, withConnection } from "./flag-words.js";
+import { inFlags, withConnection, withoutCalls } from "./flag-words.js";
 import { withRole } from "./missing-right.js";
 import { paint } from "./paint.js";
 import type { Parsed } from "./program.js";
@@ -13,7 +13,7 @@ export async function failureFor(
   parsed: Parsed | null,
   { environment }: Pick<Surroundings, "environment">,
 ): Promise<Failure> {
-  const failure = failureOf(error, await adviceOfLibrary(error));
+  const failure = withoutCalls(failureOf(error, await adviceOfLibrary(error)));
   if (parsed === null) return failure;
   const told = withRole(inFlags(failure, error, parsed), error, parsed, environment);
   return withConnection(told, parsed);

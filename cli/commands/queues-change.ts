@@ -2,6 +2,7 @@ import type { EventMap, Leasehold, QueueOptions } from "../../src/index.js";
 import { type CommandSpec, defineCommand } from "../command.js";
 import { exitCodes } from "../exit-codes.js";
 import { CliError, usageError } from "../failure.js";
+import { span } from "../figures.js";
 import { findQueue } from "../find-queue.js";
 import { queueArgument } from "../job-options.js";
 import { orderOf, shown } from "../queue-lines.js";
@@ -63,12 +64,16 @@ async function created(lh: Leasehold, name: string, options: QueueOptions): Prom
   });
   await lh.queue(name, options).finally(stop);
   if (differences.length === 0) return;
-  const texts = differences.map(
-    ({ option, given, stored }) =>
-      `${option} is ${JSON.stringify(stored)}, you asked for ${JSON.stringify(given)}`,
-  );
+  const texts = differences.map(({ option, given, stored }) => {
+    const flag = `--${option.replace(/Ms$/, "").replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    return `${flag} is ${valueWords(option, stored)}, you asked for ${valueWords(option, given)}`;
+  });
   throw new CliError("CLI_QUEUE_DIFFERS", exitCodes.conflict, {
     message: `The queue ${name} exists with other settings: ${texts.join("; ")}.`,
     advice: `Change them: leasehold queues change ${name}; its --help lists the options.`,
   });
+}
+
+function valueWords(option: string, value: unknown): string {
+  return typeof value === "number" && option.endsWith("Ms") ? span(value) : JSON.stringify(value);
 }

@@ -10,7 +10,7 @@ test("queues create of a queue with other settings is a conflict, also for those
   const other = await leasehold([...create, "5", "--retention", "2d"], { environment });
   expect(other).toMatchObject({ exitCode: 4, stdout: "" });
   expect(other.stderr).toBe(
-    "error CLI_QUEUE_DIFFERS: The queue inbox exists with other settings: retentionMs is 604800000, you asked for 172800000; maxAttempts is 12, you asked for 5.\n" +
+    "error CLI_QUEUE_DIFFERS: The queue inbox exists with other settings: --retention is 7 d, you asked for 2 d; --max-attempts is 12, you asked for 5.\n" +
       "advice: Change them: leasehold queues change inbox; its --help lists the options.\n",
   );
   expect((await world.lh.queues())[0]).toMatchObject({ maxAttempts: 12 });

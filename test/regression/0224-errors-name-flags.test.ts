@@ -64,3 +64,15 @@ test("advice to migrate repeats the flags that say where", async () => {
     /: leasehold migrate --url <the same URL> --schema absent_x\n$/,
   );
 });
+
+test("no message says what to call in the library", async () => {
+  const world = await setup();
+  const queue = await world.queue();
+  await queue.enqueue("mail", {});
+  const environment = { DATABASE_URL: world.url, LEASEHOLD_SCHEMA: world.schema };
+  for (const line of ["status --schema absent_x", "jobs list nosuch", "queues drop inbox --yes"]) {
+    const { stderr } = await leasehold(line.split(" "), { environment });
+    expect(stderr, line).not.toMatch(/\blh\.|\{/);
+    expect(stderr, line).toMatch(/^error LH_\w+: .*\.\nadvice: .*(--force|leasehold )/);
+  }
+});
