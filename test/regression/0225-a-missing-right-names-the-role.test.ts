@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { leasehold, type Ran } from "../cli/in-process.js";
@@ -51,6 +54,7 @@ const commands = [
   [null, "queues change inbox --max-attempts 3"],
   [null, "queues drop inbox --yes"],
   [null, "grant"],
+  [null, "migrate"],
 ] as const;
 
 test("every command names the role that may do it, to a role without any right", async () => {
@@ -66,6 +70,18 @@ test("every command names the role that may do it, to a role without any right",
       role === null ? "advice: Connect with --url or DATABASE_URL as the owner of the schema" : member,
     );
   }
+});
+
+test("so does the worker", async () => {
+  const world = await setup();
+  await world.queue();
+  const folder = await mkdtemp(join(tmpdir(), "leasehold-cli-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "worker.mjs");
+  await writeFile(file, `export const queue = "inbox";\nexport const handlers = { hello() {} };\n`);
+  const { exitCode, stderr } = await (await asGuest(world))(`worker ${file}`);
+  expect({ exitCode, stderr }).toMatchObject({ exitCode: 1 });
+  expect(stderr).toContain(`advice: Connect as a member of ${world.schema}_worker`);
 });
 
 test("so does one that may look and wants to act", async () => {
