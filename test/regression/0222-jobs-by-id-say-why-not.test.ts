@@ -87,7 +87,7 @@ test("nothing is asked when none is found (3) or none can be changed (4)", async
 
 test("a dead letter of the archive can be redriven and not discarded, and that is said", async () => {
   const { world, dead } = await staged();
-  await world.sql("update leasehold.queues set dead_letter_retention_ms = 1");
+  await world.sql("update leasehold.queues set dead_letter_retention = interval '1 ms'");
   await expect
     .poll(async () => {
       await world.lh.housekeep();
