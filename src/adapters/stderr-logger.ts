@@ -1,6 +1,6 @@
 import { InvalidOptionError } from "../errors.js";
 import { type Logger, type LogLevel, logLevels } from "../log-events.js";
-import { plainText } from "../plain-text.js";
+import { jsonText, plainText } from "../plain-text.js";
 import { LineLimit } from "../runtime/line-limit.js";
 import { defaults } from "../settings.js";
 
@@ -79,11 +79,11 @@ function jsonLine(
   level: LogLevel,
   { fields, message }: { readonly fields: object; readonly message: string },
 ): string {
-  const whole = JSON.stringify({ time, level, message: oneLine(message), ...fields });
+  const whole = jsonText({ time, level, message: oneLine(message), ...fields });
   // A line that is cut is no JSON; the message has what counts.
   if (whole.length <= defaults.logLineMax * 4) return whole;
   const event = "event" in fields ? { event: fields.event } : {};
-  return JSON.stringify({ time, level, message: oneLine(message), ...event });
+  return jsonText({ time, level, message: oneLine(message), ...event });
 }
 
 function oneLine(message: string): string {
