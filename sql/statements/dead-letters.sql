@@ -32,7 +32,7 @@ with walked as materialized (
   select w.*, row_number() over (order by w.id desc) as n from (
     select j.id, j.kind, case when j.status = 'dead_letter' then j.last_error end as last_error,
            case when j.status = 'dead_letter' then coalesce((j.errors -> -1 ->> 'at')::timestamptz, j.created_at) end as died_at
-    from leasehold.inbox j where j.id < coalesce(:before::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') order by j.id desc limit :rows::int) w
+    from leasehold.inbox j where j.id <= coalesce(:before::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and j.id is distinct from :before order by j.id desc limit :rows::int) w
 ), grouped as materialized (
   select leasehold.error_fingerprint(w.last_error) as fingerprint, w.kind, count(*) as count, min(w.died_at) as first_at, max(w.died_at) as last_at, min(w.n) as n
   from walked w where w.died_at is not null and (:kind::text is null or w.kind = :kind)

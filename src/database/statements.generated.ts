@@ -192,7 +192,7 @@ export const groupParkedDeadLetters: Statement<
   select w.*, pg_catalog.row_number() over (order by w.id desc) as n from (
     select j.id, j.kind, case when j.status = 'dead_letter' then j.last_error end as last_error,
            case when j.status = 'dead_letter' then coalesce((j.errors -> -1 ->> 'at')::timestamptz, j.created_at) end as died_at
-    from leasehold.inbox j where j.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') order by j.id desc limit $2::int) w
+    from leasehold.inbox j where j.id <= coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and j.id is distinct from $1 order by j.id desc limit $2::int) w
 ), grouped as materialized (
   select leasehold.error_fingerprint(w.last_error) as fingerprint, w.kind, pg_catalog.count(*) as count, pg_catalog.min(w.died_at) as first_at, pg_catalog.max(w.died_at) as last_at, pg_catalog.min(w.n) as n
   from walked w where w.died_at is not null and ($3::text is null or w.kind = $3)
@@ -1594,7 +1594,7 @@ export const searchJobs: Statement<
            and ($7::float8 is null or j.created_at >= coalesce($6::timestamptz, pg_catalog.now()) - $7 * interval '1 ms')
            and ($8::text is null or pg_catalog.strpos(pg_catalog.lower(j.last_error), pg_catalog.lower($8)) > 0) and ($9::text is null or leasehold.error_fingerprint(j.last_error) = $9)
            and ($10::jsonb is null or j.payload @> $10::jsonb)) as is_match
-    from leasehold.inbox j where j.id < coalesce($11::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') order by j.id desc limit $12::int) w
+    from leasehold.inbox j where j.id <= coalesce($11::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and j.id is distinct from $11 order by j.id desc limit $12::int) w
 ), found as materialized (
   select w.id, w.n from walked w where w.is_match limit $13::int
 ), reach as materialized (
@@ -1624,7 +1624,7 @@ export const searchHeldJobs: Statement<
            and ($7::float8 is null or j.created_at >= coalesce($6::timestamptz, pg_catalog.now()) - $7 * interval '1 ms')
            and ($8::text is null or pg_catalog.strpos(pg_catalog.lower(j.last_error), pg_catalog.lower($8)) > 0) and ($9::text is null or leasehold.error_fingerprint(j.last_error) = $9)
            and ($10::jsonb is null or j.payload @> $10::jsonb)) as is_match
-    from leasehold.inbox j where j.id > coalesce($11::uuid, '00000000-0000-0000-0000-000000000000') order by j.id limit $12::int) w
+    from leasehold.inbox j where j.id >= coalesce($11::uuid, '00000000-0000-0000-0000-000000000000') and j.id is distinct from $11 order by j.id limit $12::int) w
 ), found as materialized (
   select w.id, w.n from walked w where w.is_match limit $13::int
 ), reach as materialized (
@@ -1708,36 +1708,40 @@ order by f.n`,
 
 /** sql/statements/search.sql */
 export const searchArchivedJobs: Statement<
-  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly workerId: string | null; readonly olderMs: number | null; readonly now: Date | null; readonly newerMs: number | null; readonly error: string | null; readonly fingerprint: string | null; readonly payload: string | null; readonly before: string | null; readonly movedBeforeUs: bigint | null; readonly diedBeforeUs: bigint | null; readonly diedBeforeId: string | null; readonly rows: number; readonly limit: number; readonly payloadBytes: number },
-  { readonly looked: string; readonly is_end: boolean; readonly last_id: string | null; readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly status: string | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly available_at: Date | null; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date | null; readonly finished_at: Date | null; readonly payload_omitted: boolean | null }
+  { readonly status: string | null; readonly kind: string | null; readonly partitionKey: string | null; readonly workerId: string | null; readonly olderMs: number | null; readonly now: Date | null; readonly newerMs: number | null; readonly error: string | null; readonly fingerprint: string | null; readonly payload: string | null; readonly before: string | null; readonly beforeAtUs: bigint | null; readonly movedBeforeUs: bigint | null; readonly diedBeforeUs: bigint | null; readonly diedBeforeId: string | null; readonly rows: number; readonly limit: number; readonly payloadBytes: number },
+  { readonly looked: string; readonly is_end: boolean; readonly last_id: string | null; readonly last_at_us: string | null; readonly id: string | null; readonly seq: string | null; readonly kind: string | null; readonly payload: unknown; readonly headers: unknown; readonly partition_key: string | null; readonly partition_bucket: number | null; readonly status: string | null; readonly attempts: number | null; readonly crashes: number | null; readonly max_attempts: number | null; readonly priority: number | null; readonly available_at: Date | null; readonly claimed_by: string | null; readonly claimed_at: Date | null; readonly lease_expires_at: Date | null; readonly lease_generation: string | null; readonly last_error: string | null; readonly errors: unknown; readonly idempotency_key: string | null; readonly created_at: Date | null; readonly finished_at: Date | null; readonly payload_omitted: boolean | null }
 > = {
   name: "search_archived_jobs",
   text: `with walked as materialized (
-  select w.id, pg_catalog.row_number() over (order by w.id desc) as n, w.is_match from (
-    select j.id,
+  select w.id, w.finished_at, pg_catalog.row_number() over (order by w.id desc, w.finished_at desc) as n, w.is_match from (
+    select j.id, j.finished_at,
            (j.status = coalesce($1::text, j.status) and j.kind = coalesce($2::text, j.kind) and j.partition_key = coalesce($3::text, j.partition_key)
            and ($4::text is null or j.claimed_by = $4 or j.errors -> -1 ->> 'worker' = $4) and ($5::float8 is null or j.created_at <= coalesce($6::timestamptz, pg_catalog.now()) - $5 * interval '1 ms')
            and ($7::float8 is null or j.created_at >= coalesce($6::timestamptz, pg_catalog.now()) - $7 * interval '1 ms')
            and ($8::text is null or pg_catalog.strpos(pg_catalog.lower(j.last_error), pg_catalog.lower($8)) > 0) and ($9::text is null or leasehold.error_fingerprint(j.last_error) = $9)
            and ($10::jsonb is null or j.payload @> $10::jsonb)) as is_match
-    from leasehold.inbox_archive j where j.id < coalesce($11::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and (j.finished_at < coalesce(timestamptz 'epoch' + $12::bigint * interval '1 microsecond', 'infinity')
-      or ((j.errors -> -1 ->> 'at')::timestamptz, j.id) < (timestamptz 'epoch' + $13::bigint * interval '1 microsecond', $14::uuid))
-    order by j.id desc limit $15::int) w
+    from leasehold.inbox_archive j where (j.id, j.finished_at) <
+      (coalesce($11::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(timestamptz 'epoch' + $12::bigint * interval '1 microsecond', case when $11 is null then timestamptz 'infinity' else '-infinity' end))
+      and (j.finished_at < coalesce(timestamptz 'epoch' + $13::bigint * interval '1 microsecond', 'infinity')
+      or ((j.errors -> -1 ->> 'at')::timestamptz, j.id) < (timestamptz 'epoch' + $14::bigint * interval '1 microsecond', $15::uuid))
+    order by j.id desc, j.finished_at desc limit $16::int) w
 ), found as materialized (
-  select w.id, w.n from walked w where w.is_match limit $16::int
+  select w.id, w.finished_at, w.n from walked w where w.is_match limit $17::int
 ), reach as materialized (
   select r.is_full, case when r.is_full then r.n else (select pg_catalog.count(*) from walked) end as looked
-  from (select pg_catalog.count(*) = $16 as is_full, pg_catalog.max(f.n) as n from found f) r
+  from (select pg_catalog.count(*) = $17 as is_full, pg_catalog.max(f.n) as n from found f) r
 )
-select r.looked, not r.is_full and r.looked < $15 as is_end,
+select r.looked, not r.is_full and r.looked < $16 as is_end,
        case when r.is_full then (select f.id from found f order by f.n desc limit 1) else (select w.id from walked w order by w.n desc limit 1) end as last_id,
+       (extract(epoch from case when r.is_full then (select f.finished_at from found f order by f.n desc limit 1) else (select w.finished_at from walked w order by w.n desc limit 1) end) * 1000000)::bigint as last_at_us,
        j.id, j.seq, j.kind, case when not o.is_large then j.payload end as payload, case when not o.is_large then j.headers else '{}' end as headers, j.partition_key, j.partition_bucket, j.status, j.attempts, j.crashes, j.max_attempts, j.priority, j.available_at, j.claimed_by, j.claimed_at,
        null::timestamptz as lease_expires_at, j.lease_generation, j.last_error, j.errors, j.idempotency_key, j.created_at, j.finished_at, o.is_large as payload_omitted
-from reach r left join (found f join leasehold.inbox_archive j on j.id = f.id cross join lateral (
-  select case when pg_catalog.pg_column_size(j.payload) > 2::bigint * $17::int then true
-              else pg_catalog.octet_length(j.payload::text) + pg_catalog.octet_length(j.headers::text) > $17 end as is_large offset 0) o) on true
+from reach r left join (found f cross join lateral (
+  select a.* from leasehold.inbox_archive a where a.id = f.id and a.finished_at = f.finished_at limit 1) j cross join lateral (
+  select case when pg_catalog.pg_column_size(j.payload) > 2::bigint * $18::int then true
+              else pg_catalog.octet_length(j.payload::text) + pg_catalog.octet_length(j.headers::text) > $18 end as is_large offset 0) o) on true
 order by f.n`,
-  parameters: ["status", "kind", "partitionKey", "workerId", "olderMs", "now", "newerMs", "error", "fingerprint", "payload", "before", "movedBeforeUs", "diedBeforeUs", "diedBeforeId", "rows", "limit", "payloadBytes"],
+  parameters: ["status", "kind", "partitionKey", "workerId", "olderMs", "now", "newerMs", "error", "fingerprint", "payload", "before", "beforeAtUs", "movedBeforeUs", "diedBeforeUs", "diedBeforeId", "rows", "limit", "payloadBytes"],
 };
 
 /** sql/statements/settle.sql */

@@ -16,13 +16,15 @@ export interface Position {
   readonly rank: bigint | null;
   /** The id of the last row. */
   readonly id: string | null;
+  /** In the archive, where several rows may have one id: when the last row was finished, in microseconds. */
+  readonly atUs: bigint | null;
   /** In the archive: the id of the last dead letter in the queue. */
   readonly deadId: string | null;
 }
 
 const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const pattern = new RegExp(
-  `^(queue|held|line|dead|archive)\\.(\\d{0,17})\\.(\\d{0,19})\\.((?:${uuid})?)(?:\\.(${uuid}))?$`,
+  `^(queue|held|line|dead|archive)\\.(\\d{0,17})\\.(\\d{0,19})\\.((?:${uuid})?)(?:@(\\d{1,17}))?(?:\\.(${uuid}))?$`,
 );
 
 /** What the database can hold: a bigint, and a time in the year 5138. */
@@ -46,12 +48,13 @@ export function placesOf(
 /** The beginning of a place, behind what was walked over in the place before it. */
 export function startOf(place: Place, last: Position | null = null): Position {
   const { beganAtUs = null, rank = null, id = null } = last ?? {};
-  return { place, beganAtUs, rank, id: null, deadId: id };
+  return { place, beganAtUs, rank, id: null, atUs: null, deadId: id };
 }
 
-export function toCursor({ place, beganAtUs, rank, id, deadId }: Position): string {
+export function toCursor({ place, beganAtUs, rank, id, atUs, deadId }: Position): string {
+  const at = atUs === null ? "" : `@${atUs}`;
   const dead = deadId === null ? "" : `.${deadId}`;
-  return `${place}.${beganAtUs ?? ""}.${rank ?? ""}.${id ?? ""}${dead}`;
+  return `${place}.${beganAtUs ?? ""}.${rank ?? ""}.${id ?? ""}${at}${dead}`;
 }
 
 export function fromCursor(cursor: unknown, places: readonly Place[]): Position {
@@ -63,5 +66,6 @@ export function fromCursor(cursor: unknown, places: readonly Place[]): Position 
   const rankMax = place === "line" ? placeMax : timeMaxUs;
   if (parts === null || place === undefined || (rank ?? 0n) > rankMax)
     throw new InvalidOptionError("cursor", cursor, "what an earlier call with the same filter gave");
-  return { place, beganAtUs: number(parts[2]), rank, id: parts[4] || null, deadId: parts[5] ?? null };
+  const [id, atUs, deadId] = [parts[4] || null, number(parts[5]), parts[6] ?? null];
+  return { place, beganAtUs: number(parts[2]), rank, id, atUs, deadId };
 }

@@ -74,6 +74,7 @@ interface Step {
 
 type Row = NonNullable<(typeof searchJobs)["row"]> & {
   readonly last_rank?: string | null;
+  readonly last_at_us?: string | null;
   readonly now_us?: string;
 };
 
@@ -102,15 +103,19 @@ async function walk(
 
 /** Nothing when no row was looked at. */
 function lastOf(row: Row | undefined): Partial<Position> {
-  const { last_id: id = null, last_rank: rank = null } = row ?? {};
+  const { last_id: id = null, last_rank: rank = null, last_at_us: at = null } = row ?? {};
   if (id === null) return {};
-  return rank === null ? { id } : { id, rank: BigInt(rank) };
+  return {
+    id,
+    ...(rank === null ? {} : { rank: BigInt(rank) }),
+    ...(at === null ? {} : { atUs: BigInt(at) }),
+  };
 }
 
 async function queryOf(
   seams: QueueSeams,
   words: SearchWords,
-  { place, rank, id, beganAtUs, deadId }: Position,
+  { place, rank, id, atUs, beganAtUs, deadId }: Position,
   bounds: Bounds,
 ): Promise<Query<Row>> {
   const { bind } = seams;
@@ -131,6 +136,7 @@ async function queryOf(
       return bind(searchArchivedJobs, {
         ...given,
         before: id,
+        beforeAtUs: atUs,
         movedBeforeUs: beganAtUs,
         diedBeforeUs: rank,
         diedBeforeId: deadId,
