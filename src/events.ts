@@ -117,7 +117,7 @@ export interface EventMap {
     readonly queue: string;
     readonly what: "claim" | "settle";
   };
-  /** The queue of a worker was dropped (`lh.dropQueue` with force); the worker drains and stops. */
+  /** The queue of a worker was dropped (`lh.dropQueue` with force), perhaps created again; the worker drains and stops. */
   "queue:dropped": { readonly queue: string; readonly workerId: string };
   /** Another process has registered under this id; this one, of the generation given, gives way. */
   "worker:superseded": { readonly workerId: string; readonly generation: bigint };

@@ -316,9 +316,9 @@ export class Leasehold {
 
   async #open(name: string, options: QueueOptions): Promise<QueueSeams> {
     const names = { schema: this.schema, queue: name };
-    const settings = await openQueue(this.#seams, names, options);
+    const opened = await openQueue(this.#seams, names, options);
     const own = { reads: this.#reads, newId: this.#newId, hooks: this.#hooks };
-    return { ...this.#seams, ...own, settings, bind: binder(names) };
+    return { ...this.#seams, ...own, ...opened, bind: binder(names) };
   }
 
   async #closeConnections(): Promise<void> {

@@ -33,6 +33,7 @@ const serverFunctions: ReadonlySet<string> = new Set([
   ...["pg_control_system", "pg_postmaster_start_time", "pg_current_wal_lsn", "pg_last_wal_receive_lsn"],
   ...["pg_last_wal_replay_lsn", "pg_last_xact_replay_timestamp"],
   ...["right", "chr", "split_part", "regexp_replace", "string_agg", "to_date", "pg_total_relation_size"],
+  ...["jsonb_object_agg"],
 ]);
 
 /** What looks like a call and is syntax. */

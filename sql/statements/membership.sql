@@ -35,8 +35,9 @@ select r.generation from registered r cross join told;
 -- Locks the worker's row, by workers_pkey. Accepted only under the caller's generation and while not marked dead; the row as it
 -- was says why not. Carries the queues too, so that a change that could not be told heals. A session is only ever taken back here, so that a beat which comes late can't
 -- say that there is one when it broke long ago. A beat proves life, so the grace of a session lock that was found free begins again; is_free tells that it was.
+-- `created_us`: when each of its queues was created, by queues_pkey; one that was dropped and created again is another one.
 -- nullable: now
--- row: accepted boolean, incarnation text?, is_free boolean, is_drain_asked boolean
+-- row: accepted boolean, incarnation text?, is_free boolean, is_drain_asked boolean, created_us jsonb
 with beaten as (
   update leasehold.workers w set last_seen_at = coalesce(:now::timestamptz, clock_timestamp()), has_session = w.has_session and :has_session::boolean,
     free_since = case when :has_session::boolean and w.free_since is not null then greatest(w.free_since, coalesce(:now::timestamptz, clock_timestamp())) end, queues = :queues::text[], kinds = :kinds::jsonb, status = case when cardinality(:queues::text[]) = 0 then 'draining' else 'alive' end,
@@ -44,7 +45,9 @@ with beaten as (
   where w.id = :id::text and w.generation = :generation::bigint and w.status <> 'dead'
   returning w.id
 )
-select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free, w.drain_asked_at is not null as is_drain_asked
+select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free, w.drain_asked_at is not null as is_drain_asked,
+       (select coalesce(jsonb_object_agg(q.name, ((extract(epoch from q.created_at) * 1000000)::bigint)::text), '{}')
+        from leasehold.queues q where q.name = any(:queues::text[]) and q.dropped_at is null) as created_us
 from (select 1) one left join leasehold.workers w on w.id = :id::text;
 
 -- name: change_worker_queues

@@ -94,11 +94,12 @@ select clock_timestamp(), 'queue:created', m.name, jsonb_build_object('order', m
 
 -- name: find_queue
 -- Locks nothing; by queues_pkey. Not one that is being dropped.
--- row: name text, order text, is_strict boolean, on_dead_letter text, buckets int, ring text, ring_hash text, vnodes int, prefer_regions text[], exclude_regions text[], retention_ms float8, dead_letter_retention_ms float8, dedupe_window_ms float8, max_attempts int, max_crashes int, kinds jsonb, paused_at timestamptz?
+-- row: name text, order text, is_strict boolean, on_dead_letter text, buckets int, ring text, ring_hash text, vnodes int, prefer_regions text[], exclude_regions text[], retention_ms float8, dead_letter_retention_ms float8, dedupe_window_ms float8, max_attempts int, max_crashes int, kinds jsonb, paused_at timestamptz?, created_us bigint
 select name, "order", is_strict, on_dead_letter, buckets, ring, ring_hash, vnodes, prefer_regions, exclude_regions,
        (extract(epoch from retention) * 1000)::float8 as retention_ms,
        (extract(epoch from dead_letter_retention) * 1000)::float8 as dead_letter_retention_ms,
-       (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, max_attempts, max_crashes, kinds, paused_at
+       (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, max_attempts, max_crashes, kinds, paused_at,
+       (extract(epoch from created_at) * 1000000)::bigint as created_us
 from leasehold.queues where name = :name::text and dropped_at is null;
 
 -- name: list_queues

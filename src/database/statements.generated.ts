@@ -767,7 +767,7 @@ select r.generation from registered r cross join told`,
 /** sql/statements/membership.sql */
 export const beatWorker: Statement<
   { readonly now: Date | null; readonly hasSession: boolean; readonly queues: readonly string[]; readonly kinds: string; readonly failing: string; readonly metadata: string; readonly id: string; readonly generation: bigint },
-  { readonly accepted: boolean; readonly incarnation: string | null; readonly is_free: boolean; readonly is_drain_asked: boolean }
+  { readonly accepted: boolean; readonly incarnation: string | null; readonly is_free: boolean; readonly is_drain_asked: boolean; readonly created_us: unknown }
 > = {
   name: "beat_worker",
   text: `with beaten as (
@@ -777,7 +777,9 @@ export const beatWorker: Statement<
   where w.id = $7::text and w.generation = $8::bigint and w.status <> 'dead'
   returning w.id
 )
-select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free, w.drain_asked_at is not null as is_drain_asked
+select exists (select 1 from beaten) as accepted, w.incarnation, w.free_since is not null as is_free, w.drain_asked_at is not null as is_drain_asked,
+       (select coalesce(pg_catalog.jsonb_object_agg(q.name, ((extract(epoch from q.created_at) * 1000000)::bigint)::text), '{}')
+        from leasehold.queues q where q.name = any($3::text[]) and q.dropped_at is null) as created_us
 from (select 1) one left join leasehold.workers w on w.id = $7::text`,
   parameters: ["now", "hasSession", "queues", "kinds", "failing", "metadata", "id", "generation"],
 };
@@ -1351,13 +1353,14 @@ select pg_catalog.clock_timestamp(), 'queue:created', m.name, pg_catalog.jsonb_b
 /** sql/statements/queues.sql */
 export const findQueue: Statement<
   { readonly name: string },
-  { readonly name: string; readonly order: string; readonly is_strict: boolean; readonly on_dead_letter: string; readonly buckets: number; readonly ring: string; readonly ring_hash: string; readonly vnodes: number; readonly prefer_regions: string[]; readonly exclude_regions: string[]; readonly retention_ms: number; readonly dead_letter_retention_ms: number; readonly dedupe_window_ms: number; readonly max_attempts: number; readonly max_crashes: number; readonly kinds: unknown; readonly paused_at: Date | null }
+  { readonly name: string; readonly order: string; readonly is_strict: boolean; readonly on_dead_letter: string; readonly buckets: number; readonly ring: string; readonly ring_hash: string; readonly vnodes: number; readonly prefer_regions: string[]; readonly exclude_regions: string[]; readonly retention_ms: number; readonly dead_letter_retention_ms: number; readonly dedupe_window_ms: number; readonly max_attempts: number; readonly max_crashes: number; readonly kinds: unknown; readonly paused_at: Date | null; readonly created_us: string }
 > = {
   name: "find_queue",
   text: `select name, "order", is_strict, on_dead_letter, buckets, ring, ring_hash, vnodes, prefer_regions, exclude_regions,
        (extract(epoch from retention) * 1000)::float8 as retention_ms,
        (extract(epoch from dead_letter_retention) * 1000)::float8 as dead_letter_retention_ms,
-       (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, max_attempts, max_crashes, kinds, paused_at
+       (extract(epoch from dedupe_window) * 1000)::float8 as dedupe_window_ms, max_attempts, max_crashes, kinds, paused_at,
+       (extract(epoch from created_at) * 1000000)::bigint as created_us
 from leasehold.queues where name = $1::text and dropped_at is null`,
   parameters: ["name"],
 };

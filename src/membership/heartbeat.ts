@@ -18,6 +18,8 @@ export interface HeartbeatParts {
   onTrusted(): void;
   /** An operator asks this process to drain. */
   onDrainAsked(): void;
+  /** A beat was accepted, and has found which queues there are. */
+  onQueuesFound(): void;
   /** Somebody else runs under our id: give way. */
   onSuperseded(): void;
 }
@@ -48,6 +50,7 @@ export function heartbeat(
       trust.extend(startedAtMs);
       if (answer === "accepted" && record.isSessionFree) parts.onSessionFree(startedAtMs);
       if (!wasOpen) parts.onTrusted();
+      if (answer === "accepted") parts.onQueuesFound();
       if (answer === "accepted" && record.isDrainAsked) parts.onDrainAsked();
       return record.settings.heartbeatMs * (1 - defaults.pollJitter * seams.random.fraction());
     },

@@ -30,6 +30,8 @@ export interface MembershipSeams {
 export interface Participant {
   /** The kinds of jobs that it has handlers for; left out when it takes no jobs. */
   readonly kinds?: readonly string[];
+  /** When the queue was created that it works on; left out when it works on none. */
+  readonly createdUs?: string;
   /** The roster changed, or was read again after a silence. */
   onRing(): void;
   /** Rows may be waiting in these buckets; null for any. */
@@ -37,6 +39,8 @@ export interface Participant {
   onSuperseded(): void;
   /** An operator asks this process to drain: stop in good order. Called at each beat until it has. */
   onDrainAsked(): void;
+  /** A beat has not found the queue that it works on: it was dropped, perhaps created again. The beat may be older than the participant. */
+  onQueueMissing?(): void;
   /** How long this process is sure of being taken for alive has become shorter: ask sureForMs(). */
   onDoubt?(): void;
   load(): {
@@ -101,6 +105,7 @@ export class Membership {
         onDrainAsked: () => {
           for (const participant of this.#participants.values()) participant.onDrainAsked();
         },
+        onQueuesFound: () => this.#onQueuesFound(),
         onSuperseded: () => this.#onSuperseded(),
       }),
     );
@@ -296,6 +301,14 @@ export class Membership {
     const participant = this.#participants.get(payload.slice(0, separator));
     const buckets = payload.slice(separator + 1);
     participant?.onWake(buckets === "" ? null : buckets.split(",").map(Number));
+  }
+
+  #onQueuesFound(): void {
+    for (const [queue, participant] of this.#participants) {
+      const { createdUs } = participant;
+      if (createdUs !== undefined && createdUs !== this.record.createdUs[queue])
+        participant.onQueueMissing?.();
+    }
   }
 
   #onSuperseded(): void {

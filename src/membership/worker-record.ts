@@ -56,6 +56,8 @@ export class WorkerRecord {
   isSessionFree = false;
   /** Whether the last beat found that an operator asks this process to drain. */
   isDrainAsked = false;
+  /** When each of its queues was created, in microseconds, as the last beat that was accepted has found; those that were dropped are missing. */
+  createdUs: Readonly<Record<string, string>> = {};
 
   constructor(seams: RecordSeams, settings: MemberSettings) {
     this.#seams = seams;
@@ -165,6 +167,7 @@ export class WorkerRecord {
     this.isSessionFree = told && row?.is_free === true;
     if (row?.accepted === true) {
       this.isDrainAsked = row.is_drain_asked;
+      this.createdUs = row.created_us as Record<string, string>;
       this.toldSession &&= told;
       return "accepted";
     }

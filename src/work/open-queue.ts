@@ -16,6 +16,7 @@ import {
 import type { Tx } from "../seams/database.js";
 import { defaults } from "../settings.js";
 import type { QueueOptions } from "./queue-options.js";
+import type { QueueSeams } from "./queue-seams.js";
 import { agreed, type QueueSettings, qualified } from "./queue-settings.js";
 import { storedQueue } from "./stored-queue.js";
 
@@ -24,15 +25,15 @@ export async function openQueue(
   seams: MigrateSeams,
   names: Names,
   options: QueueOptions,
-): Promise<QueueSettings> {
+): Promise<OpenedQueue> {
   const wanted = qualified(names.queue, names.schema, options);
   await checkMayWork(seams, names);
-  const stored = await find(seams, names);
-  if (stored !== null) {
-    const settings = agree(seams, stored, options);
-    const file = await missingFile(seams, names, settings);
+  const found = await find(seams, names);
+  if (found !== null) {
+    const opened = agree(seams, found, options);
+    const file = await missingFile(seams, names, opened.settings);
     if (file !== null) throw new NotMigratedError(names.schema, `it lacks the migration ${file}`);
-    return settings;
+    return opened;
   }
   if (options.order === undefined) throw new UnknownQueueError(names.queue, names.schema);
   await step(seams, names, `the new queue ${names.queue}`, (tx) =>
@@ -43,10 +44,17 @@ export async function openQueue(
   return agree(seams, created, options);
 }
 
-function agree(seams: MigrateSeams, stored: StoredQueue, options: QueueOptions): QueueSettings {
+type OpenedQueue = Pick<QueueSeams, "settings" | "createdUs">;
+
+interface Found {
+  readonly stored: Omit<QueueSettings, "payloadLimitBytes">;
+  readonly createdUs: string;
+}
+
+function agree(seams: MigrateSeams, { stored, createdUs }: Found, options: QueueOptions): OpenedQueue {
   const { settings, differences } = agreed(stored, options);
   if (differences.length > 0) seams.events.emit("queue:differs", { queue: stored.name, differences });
-  return settings;
+  return { settings, createdUs };
 }
 
 /** What the server says of a table and of a column that do not exist. */
@@ -55,7 +63,7 @@ const missing = new Map([
   ["42703", "its tables are older than the library"],
 ]);
 
-async function find(seams: MigrateSeams, names: Names): Promise<StoredQueue | null> {
+async function find(seams: MigrateSeams, names: Names): Promise<Found | null> {
   const query = binder(names)(findQueue, { name: names.queue });
   const [row] = await seams.database.run(query).catch((error: unknown) => {
     const lack = error instanceof DatabaseRefusedError ? missing.get(error.sqlState) : undefined;
@@ -64,10 +72,8 @@ async function find(seams: MigrateSeams, names: Names): Promise<StoredQueue | nu
   if (row === undefined) return null;
   if (row.ring_hash !== defaults.ringHash)
     throw new RingMismatchError(row.name, row.ring_hash, defaults.ringHash);
-  return { ...storedQueue(row), schema: names.schema };
+  return { stored: { ...storedQueue(row), schema: names.schema }, createdUs: row.created_us };
 }
-
-type StoredQueue = Omit<QueueSettings, "payloadLimitBytes">;
 
 /** Everything of a new queue in one transaction: its row, its tables and functions, their grants, its first archive days. */
 async function create(tx: Tx, library: Library, names: Names, wanted: QueueSettings): Promise<void> {

@@ -11,6 +11,8 @@ import type { QueueSettings } from "./queue-settings.js";
 /** What every verb of a queue is given: the queue as it is stored, and its surroundings. */
 export interface QueueSeams {
   readonly settings: QueueSettings;
+  /** When the queue was created, in microseconds: one of the same name that was created later is another one. */
+  readonly createdUs: string;
   readonly database: GuardedDatabase;
   /** For lists, counts and charts, which may be a little old; all else asks `database`. */
   readonly reads: Reader;

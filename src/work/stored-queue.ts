@@ -5,7 +5,7 @@ import type { QueueSettings } from "./queue-settings.js";
 /** What the row of a queue says; its schema and the limit of a process are not in it. */
 export type StoredQueue = Omit<QueueSettings, "schema" | "payloadLimitBytes">;
 
-type QueueRow = Omit<NonNullable<(typeof findQueue)["row"]>, "ring_hash" | "paused_at">;
+type QueueRow = Omit<NonNullable<(typeof findQueue)["row"]>, "ring_hash" | "paused_at" | "created_us">;
 
 export function storedQueue(row: QueueRow): StoredQueue {
   return {

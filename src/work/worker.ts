@@ -159,6 +159,8 @@ export class Worker {
     try {
       await membership.join(this.queueName, {
         kinds: [...this.#parts.kinds.keys()],
+        createdUs: works.seams.createdUs,
+        onQueueMissing: () => void this.#checkQueue(works),
         onRing: () => this.#onRing(works),
         onWake: (buckets) => {
           works.claim.noteNotification();
@@ -273,13 +275,24 @@ export class Worker {
           return await activity.run();
         } catch (error) {
           if (!(error instanceof UnknownQueueError)) throw error;
-          if (this.#state === "working")
-            this.events.emit("queue:dropped", { queue: this.queueName, workerId: this.id });
-          void this.stop("its queue was dropped");
+          this.#endDropped();
           return Number.POSITIVE_INFINITY;
         }
       },
     };
+  }
+
+  /** One that was dropped and created again is another queue, whose buckets and ring this worker does not know. What can't be asked now, the next beat finds again. */
+  async #checkQueue({ seams }: Works): Promise<void> {
+    const find = this.#parts.open().then(({ createdUs }) => createdUs === seams.createdUs);
+    const isThere = await find.catch((error: unknown) => !(error instanceof UnknownQueueError));
+    if (!isThere) this.#endDropped();
+  }
+
+  #endDropped(): void {
+    if (this.#state === "working")
+      this.events.emit("queue:dropped", { queue: this.queueName, workerId: this.id });
+    void this.stop("its queue was dropped");
   }
 
   /** How long it has owned buckets, had room, and not been answered a claim; null when it owns nothing. */
