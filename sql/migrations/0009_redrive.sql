@@ -65,7 +65,8 @@ language sql set search_path = pg_catalog, pg_temp as $$
   select leasehold.inbox_redrive(p_ids, p_statuses, p_receipt, null, p_now)
 $$;
 
--- Dead letters come back from the archive as what they were in the queue. Runs as its owner: nobody else may delete from the archive. Locks the archived rows by id.
+-- Dead letters come back from the archive as what they were in the queue, except for those whose id a newer job of the queue has: a job inserted by plain SQL may have the id of one that has left.
+-- Of several archived ones of an id the newest comes back. Runs as its owner: nobody else may delete from the archive. Locks the archived rows by id.
 create or replace function leasehold.inbox_restore(p_ids uuid[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
@@ -74,13 +75,15 @@ declare
 begin
   if cardinality(v_held) = 0 then return; end if;
   with back as (
-    delete from leasehold.inbox_archive a where a.id = any(v_held) and a.status = 'dead_letter' returning a.*
+    insert into leasehold.inbox (id, seq, lease_generation, available_at, created_at, finished_at, attempts, crashes, max_attempts, priority, status, kind,
+      partition_key, idempotency_key, last_error, headers, errors, payload, bytes)
+    select distinct on (a.id) a.id, a.seq, a.lease_generation, a.available_at, a.created_at, a.finished_at, a.attempts, a.crashes, a.max_attempts, a.priority, 'dead_letter', a.kind,
+      a.partition_key, a.idempotency_key, a.last_error, a.headers, a.errors, a.payload, leasehold.text_bytes(a.payload, a.headers)
+    from leasehold.inbox_archive a where a.id = any(v_held) and a.status = 'dead_letter'
+    order by a.id, a.finished_at desc
+    on conflict (id) do nothing returning id, finished_at
   )
-  insert into leasehold.inbox (id, seq, lease_generation, available_at, created_at, finished_at, attempts, crashes, max_attempts, priority, status, kind,
-    partition_key, idempotency_key, last_error, headers, errors, payload, bytes)
-  select b.id, b.seq, b.lease_generation, b.available_at, b.created_at, b.finished_at, b.attempts, b.crashes, b.max_attempts, b.priority, 'dead_letter', b.kind,
-    b.partition_key, b.idempotency_key, b.last_error, b.headers, b.errors, b.payload, leasehold.text_bytes(b.payload, b.headers)
-  from back b;
+  delete from leasehold.inbox_archive a using back b where a.id = b.id and a.finished_at = b.finished_at and a.status = 'dead_letter';
 end
 $$;
 
