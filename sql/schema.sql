@@ -38,7 +38,7 @@ create table leasehold.handled (
 );
 
 create table leasehold.history (
-  id bigint default nextval('leasehold.history_ids'::regclass) not null,
+  id bigint not null,
   at timestamp with time zone not null,
   kind text not null,
   queue text,
@@ -1934,6 +1934,21 @@ AS $function$
   select hashtextextended('leasehold ' || p_worker, 3)
 $function$;
 
+CREATE OR REPLACE FUNCTION leasehold.stamp_history()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  new.id := nextval('leasehold.history_ids');
+  if not pg_has_role(coalesce(nullif(current_setting('role'), 'none')::name, session_user), (select n.nspowner from pg_namespace n where n.nspname = 'leasehold'), 'usage') then
+    new.at := clock_timestamp();
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION leasehold.tenant_is_lost(p_incarnation text, p_owner leasehold.workers, p_grace_ms double precision, p_now timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
@@ -1957,19 +1972,29 @@ $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.trim_history(p_now timestamp with time zone)
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
 AS $function$
+declare
+  v_before timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp()) - interval '7 days';
+  v_beyond bigint[] := '{}';
+  v_count bigint;
+begin
+  if (select count(*) from leasehold.history) > 100000 then
+    v_beyond := array(
+      select n.id from (select h.id, row_number() over (partition by h.actor order by h.id desc) as place from leasehold.history h) n
+      where n.place > 100000 order by n.id limit 10000);
+  end if;
   with gone as (
     delete from leasehold.history h where h.id in (
-      select o.id from leasehold.history o
-      where o.at < coalesce(leasehold.allowed_now(p_now), clock_timestamp()) - interval '7 days'
-         or o.id <= (select max(l.id) from leasehold.history l) - 100000
-      order by o.id limit 10000 for update skip locked)
+      select o.id from leasehold.history o where o.at < v_before or o.id = any(v_beyond) order by o.id limit 10000 for update skip locked)
     returning 1
   )
-  select count(*) from gone
+  select count(*) into v_count from gone;
+  return v_count;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION leasehold.uuid_v7()
@@ -2064,6 +2089,7 @@ $function$;
 
 -- Triggers
 
+CREATE TRIGGER history_stamped BEFORE INSERT ON leasehold.history FOR EACH ROW EXECUTE FUNCTION leasehold.stamp_history();
 CREATE TRIGGER inbox_plain BEFORE INSERT ON leasehold.inbox FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION leasehold.inbox_insert_row();
 CREATE TRIGGER migrations_of_older BEFORE INSERT OR UPDATE ON leasehold.migrations FOR EACH ROW EXECUTE FUNCTION leasehold.refuse_older_library();
 CREATE TRIGGER worker_lease_evict INSTEAD OF DELETE ON leasehold.worker_lease FOR EACH ROW EXECUTE FUNCTION leasehold.evict_worker();

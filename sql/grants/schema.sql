@@ -29,9 +29,8 @@ grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, in
 
 grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, leasehold.receipts, leasehold.handled,
   leasehold.fences, leasehold.tenant_leases, leasehold.samples, leasehold.duties to leasehold_worker;
--- Not actor and application: they are filled in. Not delete: trim_history removes what is old.
+-- Not id, actor and application: they are filled in, and so is at (0016). Not delete: trim_history removes what is old.
 grant insert (at, kind, queue, worker_id, count, detail) on leasehold.history to leasehold_worker, leasehold_operator;
-grant usage on sequence leasehold.history_ids to leasehold_worker, leasehold_operator;
 grant select on leasehold.history to leasehold_worker, leasehold_viewer, leasehold_operator;
 grant execute on function leasehold.note_history(text, text, text, bigint, jsonb, timestamptz) to leasehold_worker, leasehold_operator;
 grant execute on function leasehold.trim_history(timestamptz) to leasehold_worker;

@@ -8,7 +8,7 @@ select coalesce(:now::timestamptz, clock_timestamp()), e.kind, e.queue, e.worker
 from jsonb_to_recordset(:entries::jsonb) as e(kind text, queue text, worker_id text, count bigint, detail jsonb);
 
 -- name: list_history
--- Locks nothing; newest first, a page below the id given, by history_pkey. The table is bounded (100 000 entries), so a filter that few entries match reads it once.
+-- Locks nothing; newest first, a page below the id given, by history_pkey. The table is bounded (100 000 entries of each login), so a filter that few entries match reads it once.
 -- nullable: before, queue, worker_id, kinds, from_at, to_at
 -- row: id bigint, at timestamptz, kind text, queue text?, worker_id text?, count bigint?, actor text, application text, detail jsonb
 select h.id, h.at, h.kind, h.queue, h.worker_id, h.count, h.actor, h.application, h.detail

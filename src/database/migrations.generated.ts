@@ -2544,7 +2544,7 @@ $$;
     sql: `--! scope: schema
 --
 -- What happened to the fleet and to queues, for timelines and as an audit log. Each entry is written by the statement that does what it tells of, so it commits with it or
--- not at all; what only a worker sees (buckets that moved, leases that it lost) is written by that worker. Housekeeping keeps a week, and at most 100 000 entries.
+-- not at all; what only a worker sees (buckets that moved, leases that it lost) is written by that worker. Housekeeping keeps a week, and of each actor at most 100 000 entries.
 --
 --   worker:joined        it registered; detail: why, generation, starts (processes that had its id), hostname, pid
 --   worker:left          it stopped in good order
@@ -2558,11 +2558,11 @@ $$;
 --   jobs:redriven, jobs:discarded, queue:created, queue:changed, queue:paused, queue:resumed, queue:dropped    by a person;
 --                        detail of the first two: filter and reason as the person gave them
 --
--- actor is the role that was logged in, application what its connection calls itself.
+-- actor is the role that was logged in, application what its connection calls itself. A role can choose none of id, at and actor: the trigger below fills in the first two.
 
 create sequence if not exists leasehold.history_ids;
 create table if not exists leasehold.history (
-  id bigint primary key default nextval('leasehold.history_ids'),
+  id bigint primary key,
   at timestamptz not null,
   kind text not null,
   queue text,
@@ -2574,6 +2574,21 @@ create table if not exists leasehold.history (
 );
 create index if not exists history_at on leasehold.history (at);
 
+-- The id and the time of an entry. Runs as its owner, so that no role needs a right on the sequence, by which it could draw ids without storing them. Only those who may set the time of a call
+-- (allowed_now) keep the time that they give, for tests; as there, what counts is the role that the session has taken, or who has logged in.
+create or replace function leasehold.stamp_history() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  new.id := nextval('leasehold.history_ids');
+  if not pg_has_role(coalesce(nullif(current_setting('role'), 'none')::name, session_user), (select n.nspowner from pg_namespace n where n.nspname = 'leasehold'), 'usage') then
+    new.at := clock_timestamp();
+  end if;
+  return new;
+end
+$$;
+create or replace trigger history_stamped before insert on leasehold.history
+  for each row execute function leasehold.stamp_history();
+
 -- For functions; statements insert by themselves.
 create or replace function leasehold.note_history(p_kind text, p_queue text, p_worker text, p_count bigint, p_detail jsonb, p_now timestamptz) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
@@ -2581,18 +2596,28 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
   values (coalesce(p_now, clock_timestamp()), p_kind, p_queue, p_worker, p_count, coalesce(p_detail, '{}'))
 $$;
 
--- Deletes what is older than a week, and what is beyond 100 000 entries, 10 000 a call. Runs as its owner: a worker's role may write entries and trim them, not choose which.
+-- Deletes what is older than a week, and of each actor what is beyond its newest 100 000 entries, 10 000 a call. Entries are counted: ids that were drawn and not stored would make old entries look far
+-- back, and an actor that floods the history loses its own entries only. Runs as its owner: a worker's role may write entries and trim them, not choose which.
 create or replace function leasehold.trim_history(p_now timestamptz) returns bigint
-language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+declare
+  v_before timestamptz := coalesce(leasehold.allowed_now(p_now), clock_timestamp()) - interval '7 days';
+  v_beyond bigint[] := '{}';
+  v_count bigint;
+begin
+  if (select count(*) from leasehold.history) > 100000 then
+    v_beyond := array(
+      select n.id from (select h.id, row_number() over (partition by h.actor order by h.id desc) as place from leasehold.history h) n
+      where n.place > 100000 order by n.id limit 10000);
+  end if;
   with gone as (
     delete from leasehold.history h where h.id in (
-      select o.id from leasehold.history o
-      where o.at < coalesce(leasehold.allowed_now(p_now), clock_timestamp()) - interval '7 days'
-         or o.id <= (select max(l.id) from leasehold.history l) - 100000
-      order by o.id limit 10000 for update skip locked)
+      select o.id from leasehold.history o where o.at < v_before or o.id = any(v_beyond) order by o.id limit 10000 for update skip locked)
     returning 1
   )
-  select count(*) from gone
+  select count(*) into v_count from gone;
+  return v_count;
+end
 $$;
 `,
   },
@@ -2665,9 +2690,8 @@ grant execute on function leasehold.enqueue(jsonb), leasehold.bucket_of(text, in
 
 grant select, insert, update, delete on leasehold.workers, leasehold.dedupe, leasehold.receipts, leasehold.handled,
   leasehold.fences, leasehold.tenant_leases, leasehold.samples, leasehold.duties to leasehold_worker;
--- Not actor and application: they are filled in. Not delete: trim_history removes what is old.
+-- Not id, actor and application: they are filled in, and so is at (0016). Not delete: trim_history removes what is old.
 grant insert (at, kind, queue, worker_id, count, detail) on leasehold.history to leasehold_worker, leasehold_operator;
-grant usage on sequence leasehold.history_ids to leasehold_worker, leasehold_operator;
 grant select on leasehold.history to leasehold_worker, leasehold_viewer, leasehold_operator;
 grant execute on function leasehold.note_history(text, text, text, bigint, jsonb, timestamptz) to leasehold_worker, leasehold_operator;
 grant execute on function leasehold.trim_history(timestamptz) to leasehold_worker;
@@ -2753,8 +2777,8 @@ $$;
 
 /** What the migrations create: names of the schema's own objects, and what follows a queue's name in those of a queue. */
 export const created: CreatedNames = {
-  schema: {"relations":["dedupe","dedupe_expiry","duties","fences","fences_age","handled","handled_age","history","history_at","history_ids","lease_tokens","queues","receipts","receipts_expiry","samples","schema_place","tenant_leases","worker_lease","workers"],"functions":["allowed_now","assert_not_dead","assert_read_committed","attaching_day","backoff","begin_token_epoch","bucket_of","count_strays","drop_archive_days","enqueue","error_fingerprint","evict_worker","failing_since","first_token","is_due","is_elsewhere","left_out","lock_class","make_archive_day","make_archive_days","nearest_field","next_token","note_history","over_budget","place","predecessors_of","refuse_claim","refuse_older_library","session_lock","tenant_is_lost","text_bytes","trim_history","uuid_v7","wake_workers","watch_workers","with_error","worker_channel"]},
+  schema: {"relations":["dedupe","dedupe_expiry","duties","fences","fences_age","handled","handled_age","history","history_at","history_ids","lease_tokens","queues","receipts","receipts_expiry","samples","schema_place","tenant_leases","worker_lease","workers"],"functions":["allowed_now","assert_not_dead","assert_read_committed","attaching_day","backoff","begin_token_epoch","bucket_of","count_strays","drop_archive_days","enqueue","error_fingerprint","evict_worker","failing_since","first_token","is_due","is_elsewhere","left_out","lock_class","make_archive_day","make_archive_days","nearest_field","next_token","note_history","over_budget","place","predecessors_of","refuse_claim","refuse_older_library","session_lock","stamp_history","tenant_is_lost","text_bytes","trim_history","uuid_v7","wake_workers","watch_workers","with_error","worker_channel"]},
   queue: {"relations":["_archive","_archive_dead","_archive_id_idx","_archive_rest","_finished","_hot_keys","_line","_rest_age","_scheduled","_seq","_turns"],"functions":["_answering","_archive_done","_check","_claim","_claim_woken","_complete","_discard","_ends","_enqueue","_find_free","_find_lost","_fronts","_insert_once","_insert_row","_lock_runs","_lock_slots","_next_due","_note","_note_taken","_pick","_promote","_receipt","_recover","_recover_keys","_redrive","_remember","_remove_done","_rest","_restore","_slot","_take_turns","_tell_dead","_try_buckets","_wake","_walk","_within_bytes"]},
 };
 
-export const library: Library = { revision: 17, oldest: 1, migrations, grants };
+export const library: Library = { revision: 18, oldest: 1, migrations, grants };
