@@ -40,7 +40,7 @@ export function plain(text: string): string {
   return text.replaceAll(/(?<!\s)\s*[\r\n]+\s*/g, " ").replaceAll(control, escaped);
 }
 
-/** Data as JSON. A terminal heeds more control characters than JSON escapes; with these escaped too the data are the same. Line breaks are those of the indent. */
+/** Data as JSON. A terminal acts on more control characters than JSON escapes; with these escaped too the data are the same. Line breaks are those of the indent. */
 export function jsonText(data: unknown, indent = 0): string {
   return JSON.stringify(data, null, indent).replaceAll(control, (character) =>
     character === "\n" ? character : escaped(character),

@@ -6,7 +6,7 @@ export function plainText(text: string): string {
   return text.replaceAll(/(?<!\s)\s*[\r\n]+\s*/g, " ").replaceAll(control, escaped);
 }
 
-/** Data as one line of JSON. A terminal heeds more control characters than JSON escapes; with these escaped too the data are the same. */
+/** Data as one line of JSON. A terminal acts on more control characters than JSON escapes; with these escaped too the data are the same. */
 export function jsonText(data: unknown): string {
   return JSON.stringify(data).replaceAll(control, escaped);
 }
