@@ -7,6 +7,18 @@ import { settableClock, setup } from "../support/world.js";
 
 const dayMs = 86_400_000;
 
+/** A queue, and what moves its dead letters to the archive. */
+async function staged() {
+  const clock = settableClock();
+  const world = await setup({ clock });
+  const inbox = await world.queue("inbox", { order: "none", deadLetterRetentionMs: dayMs });
+  const archive = async (): Promise<void> => {
+    clock.advance(2 * dayMs);
+    await world.lh.housekeep();
+  };
+  return { world, inbox, archive };
+}
+
 /** Dead letters in the archive. */
 async function archived(inbox: Queue, payloads: readonly number[], archive: () => Promise<unknown>) {
   const jobs = await inbox.enqueueMany(payloads.map((payload) => ({ kind: "k", payload })));
@@ -16,13 +28,7 @@ async function archived(inbox: Queue, payloads: readonly number[], archive: () =
 }
 
 test("a redrive by ids leaves out archived dead letters whose id the queue has again", async () => {
-  const clock = settableClock();
-  const world = await setup({ clock });
-  const inbox = await world.queue("inbox", { order: "none", deadLetterRetentionMs: dayMs });
-  const archive = async (): Promise<void> => {
-    clock.advance(2 * dayMs);
-    await world.lh.housekeep();
-  };
+  const { world, inbox, archive } = await staged();
   const [used = "", free = ""] = await archived(inbox, [1, 2], archive);
   await world.sql("insert into leasehold.inbox (id, kind, payload) values ($1, 'k', '3')", [used]);
   expect(await inbox.retry({ ids: [used, free] })).toBe(1);
@@ -40,13 +46,7 @@ test("a redrive by ids leaves out archived dead letters whose id the queue has a
 });
 
 test("of two archived dead letters of an id the newest comes back, and the other stays", async () => {
-  const clock = settableClock();
-  const world = await setup({ clock });
-  const inbox = await world.queue("inbox", { order: "none", deadLetterRetentionMs: dayMs });
-  const archive = async (): Promise<void> => {
-    clock.advance(2 * dayMs);
-    await world.lh.housekeep();
-  };
+  const { world, inbox, archive } = await staged();
   const [id = ""] = await archived(inbox, [1], archive);
   await world.sql("insert into leasehold.inbox (id, kind, payload) values ($1, 'k', '2')", [id]);
   for (const job of await inbox.claim({ workerId: "w" })) await inbox.fail(job, deadLetter("no"));
