@@ -152,9 +152,7 @@ async function watch(parsed: Parsed, context: OpenContext, surroundings: Surroun
       const failure = isFirst ? null : await failureFor(error, parsed, surroundings);
       if (failure?.exitCode !== exitCodes.unreachable) throw error;
       if (!isAway) {
-        const hasColour =
-          screenOf(surroundings, parsed).paint.hasColour && surroundings.stderr.isTTY === true;
-        printFailure(failure, surroundings, { isJson: context.isJson, hasColour });
+        printFailure(failure, surroundings, telling(parsed, surroundings));
         if (!context.isJson) context.note(`Trying again every ${everyMs / 1_000} s.`);
       }
       isAway = true;
